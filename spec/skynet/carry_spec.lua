@@ -1,9 +1,6 @@
 -- What games carry, fields and logins: the same of a local space, of a space in the AOI service, and of a world of four
 -- shards.
-if not string.pack then
-  describe("a map and a world", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "a map and a world: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
 local network = require "spec.world.network"

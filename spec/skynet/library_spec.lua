@@ -1,8 +1,5 @@
 -- aoi.skynet itself, on a skynet that has only what it is asked for here: what it says of mistakes.
-if not string.pack then
-  describe("the client library", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "the client library: needs string.pack of Lua 5.3" end
 
 local options = require "aoi.skynet.service_options"
 

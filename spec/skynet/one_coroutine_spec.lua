@@ -1,9 +1,6 @@
 -- One coroutine takes all messages of a sort while no handler waits in it; in a skynet that does not have what it is
 -- resumed with, each message is skynet's own matter. Both against a dispatch_message of the spec's own.
-if not string.pack then
-  describe("one coroutine for all events", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "one coroutine for all events: needs string.pack of Lua 5.3" end
 
 local OURS, OTHERS, PEER = 65, 10, 7
 

@@ -1,9 +1,6 @@
 -- aoi.skynet.relay, on a skynet that has only what it is asked for here: what its clients hear where the other node
 -- hangs, and where the relay is killed.
-if not string.pack then
-  describe("a relay", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "a relay: needs string.pack of Lua 5.3" end
 
 local REQUEST, RESPONSE, ERROR, ANN, BOB = 10, 1, 7, 20, 21
 

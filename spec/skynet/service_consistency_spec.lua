@@ -1,9 +1,6 @@
 -- Random histories of several clients over a network that delays, reorders between senders, stalls and kills: whenever
 -- no message is under way, each client's view equals what a plain space has told its handlers.
-if not string.pack then
-  describe("the view of a subscriber", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "the view of a subscriber: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
 local random_run = require "spec.support.random_run"

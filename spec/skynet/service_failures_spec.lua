@@ -1,8 +1,5 @@
 -- The AOI service when clients die, fall behind, come back, fail or wait.
-if not string.pack then
-  describe("failures around the AOI service", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "failures around the AOI service: needs string.pack of Lua 5.3" end
 
 local transport = require "spec.support.transport"
 local reference = require "spec.support.wire_reference"

@@ -1,9 +1,6 @@
 -- What the AOI service does for players: views of connections, kinds and positions with events, broadcasts, nodes whose
 -- events go to another service, and a double login.
-if not string.pack then
-  describe("players of the AOI service", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "players of the AOI service: needs string.pack of Lua 5.3" end
 
 local sync = require "aoi.sync"
 local transport = require "spec.support.transport"

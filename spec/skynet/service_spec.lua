@@ -1,8 +1,5 @@
 -- The AOI service and its clients, without skynet: requests, batches, ticks, and which client gets which events.
-if not string.pack then
-  describe("the AOI service", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "the AOI service: needs string.pack of Lua 5.3" end
 
 local transport = require "spec.support.transport"
 local wire = require "aoi.skynet.wire"

@@ -1,8 +1,5 @@
 -- The snippets of docs/skynet.md run over the simulated network, each in the service that it is for.
-if not string.pack then
-  describe("the page of the AOI service", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "the page of the AOI service: needs string.pack of Lua 5.3" end
 
 local process = require "spec.support.process"
 local transport = require "spec.support.transport"

@@ -1,8 +1,5 @@
 -- Walls of a map of the AOI service: nodes and client views that do not see past them.
-if not string.pack then
-  describe("walls of the AOI service", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "walls of the AOI service: needs string.pack of Lua 5.3" end
 
 local sync = require "aoi.sync"
 local transport = require "spec.support.transport"

@@ -1,9 +1,6 @@
 -- The messages of the AOI service, byte by byte: what C writes is read by the reference in Lua, and the other way
 -- round; the readers accept or refuse any input without an error.
-if not string.pack then
-  describe("the wire format", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "the wire format: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
 local wire = require "aoi.skynet.wire"

@@ -1,9 +1,6 @@
 -- What a world does with arguments that are wrong, or that their caller goes on to change: as a map does, and never
 -- behind the caller's back, in an epoch that others share.
-if not string.pack then
-  describe("arguments of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "arguments of a world: needs string.pack of Lua 5.3" end
 
 local network = require "spec.world.network"
 local new_local = require "aoi.skynet.local"

@@ -1,9 +1,6 @@
 -- Tiles that are given away by what shards have to do: the function that is there, by itself, and any function while a
 -- world runs.
-if not string.pack then
-  describe("balance of worlds", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "balance of worlds: needs string.pack of Lua 5.3" end
 
 local balance = require "aoi.skynet.world.balance"
 local network = require "spec.world.network"

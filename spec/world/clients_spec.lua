@@ -3,10 +3,7 @@
 -- window it alternates, and is equal when all is quiet. What clients are answered is what that space answers, no own
 -- move is lost, and none is refused of an entity that is in the world. Several clients act on the same entities; one
 -- dies, and another takes its ids. AOI_STEPS sets the number of actions of each client.
-if not string.pack then
-  describe("clients of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "clients of a world: needs string.pack of Lua 5.3" end
 
 local network = require "spec.world.network"
 local play = require "spec.world.play"

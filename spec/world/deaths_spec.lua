@@ -2,10 +2,7 @@
 -- Shards
 -- have successors (recovery_spec.lua), but one that dies again and again ends the world. A client that dies takes along
 -- only what it has entered. And a pause is only a pause.
-if not string.pack then
-  describe("the end of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "the end of a world: needs string.pack of Lua 5.3" end
 
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"

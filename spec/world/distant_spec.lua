@@ -1,9 +1,6 @@
 -- Pins and `show` of a world reach everywhere: whatever shard the target is in, and whatever changes hands, what is
 -- pinned or shown is in the picture, and stays there; and no shard knows more than it must when nothing wants it.
-if not string.pack then
-  describe("distant targets", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "distant targets: needs string.pack of Lua 5.3" end
 
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"

@@ -1,8 +1,5 @@
 -- What shards tell each other: round trips, and readers that take any bytes.
-if not string.pack then
-  describe("parts of an epoch", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "parts of an epoch: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
 local epoch = require "aoi.skynet.world.epoch"

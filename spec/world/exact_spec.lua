@@ -2,10 +2,7 @@
 -- the same commands tells; and with client views, whatever their limits, tiers, budgets and pins, the picture of each
 -- player is after each epoch the one that it would have of a synchroniser of that space (pictures.lua). Every engine;
 -- views with the first two. AOI_LENGTH makes them longer.
-if not string.pack then
-  describe("a world of shards", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "a world of shards: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
 local exact = require "spec.world.exact"

@@ -1,8 +1,5 @@
 -- Nodes and client views whose events go to another service, when shards and services die.
-if not string.pack then
-  describe("what a client of a world lends", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "what a client of a world lends: needs string.pack of Lua 5.3" end
 
 local Client = require "spec.support.client_model"
 local network = require "spec.world.network"

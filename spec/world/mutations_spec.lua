@@ -1,9 +1,6 @@
 -- The comparison has teeth: deliberate mistakes in the protocol, each of which must be found, by a difference of events
 -- or by an assertion.
-if not string.pack then
-  describe("mistakes in the protocol of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "mistakes in the protocol of a world: needs string.pack of Lua 5.3" end
 
 local exact = require "spec.world.exact"
 local random_run = require "spec.support.random_run"

@@ -1,9 +1,6 @@
 -- The outbox of a world's client against a table of what it must hold: random moves, owners that become known, change
 -- and are forgotten, own entities, and messages taken in between.
-if not string.pack then
-  describe("the outbox of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "the outbox of a world: needs string.pack of Lua 5.3" end
 
 local random_run = require "spec.support.random_run"
 local reference = require "spec.support.wire_reference"

@@ -2,10 +2,7 @@
 -- from one process to another; processes leave in turn and are started again; clients in a process that lives go on.
 -- What handlers hear alternates, and when all is quiet every shard and every handler has what one space has. What moves
 -- by order changes no event and no answer at all. AOI_STEPS sets the number of actions of each client.
-if not string.pack then
-  describe("processes of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "processes of a world: needs string.pack of Lua 5.3" end
 
 local director = require "aoi.skynet.world.director"
 local play = require "spec.world.play"

@@ -2,10 +2,7 @@
 -- handlers hear alternates, no pair of a node and a target hears more than one space tells of it, and when all is quiet
 -- every shard and every handler has what that space has. No node keeps: where what it saw for a moment is lost with its
 -- shard, it does not see it farther out than others either. AOI_STEPS sets the number of actions of each client.
-if not string.pack then
-  describe("successors of shards", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "successors of shards: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
 local directory = require "aoi.skynet.world.directory"

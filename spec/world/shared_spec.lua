@@ -1,10 +1,7 @@
 -- What a map of a service has, a world has, too: overrides, positions, nodes and views whose events go elsewhere,
 -- broadcasts, who knows an entity, entities that are taken over, client views. Over two processes, while entities
 -- change hands.
-if not string.pack then
-  describe("what clients of a world share", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "what clients of a world share: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
 local network = require "spec.world.network"

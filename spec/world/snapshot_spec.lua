@@ -1,10 +1,7 @@
 -- A snapshot in the middle of a history, while entities move, change hands, enter and leave: it is what one space has
 -- at the end of that epoch, with what nodes keep; and so is a new world, of other shards and processes, that is opened
 -- with it. That world goes on as the space does. AOI_STEPS sets the number of actions of each client.
-if not string.pack then
-  describe("snapshots of worlds", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "snapshots of worlds: needs string.pack of Lua 5.3" end
 
 local director = require "aoi.skynet.world.director"
 local network = require "spec.world.network"

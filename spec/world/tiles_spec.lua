@@ -1,9 +1,6 @@
 -- The map of a world against brute force over doubles: who owns a place, who must hear of what stands there, and that
 -- this is enough for everything that a node can see.
-if not string.pack then
-  describe("the map of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "the map of a world: needs string.pack of Lua 5.3" end
 
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"

@@ -1,9 +1,6 @@
 -- What is under way to a shard as that dies or moves: the last move of an entity, a node that is being added, a leave.
 -- Short histories, many of them, each with one such moment.
-if not string.pack then
-  describe("what is under way", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "what is under way: needs string.pack of Lua 5.3" end
 
 local director = require "aoi.skynet.world.director"
 local network = require "spec.world.network"

@@ -1,8 +1,5 @@
 -- Walls of a world: the same in all shards, from one epoch on, whoever asks for them and whoever dies.
-if not string.pack then
-  describe("walls of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
-  return
-end
+if not string.pack then return pending "walls of a world: needs string.pack of Lua 5.3" end
 
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
