@@ -2,6 +2,7 @@
 -- events go to another service, and a double login.
 if not string.pack then return pending "players of the AOI service: needs string.pack of Lua 5.3" end
 
+local client_model = require "spec.support.client_model"
 local sync = require "aoi.sync"
 local transport = require "spec.support.transport"
 local wire = require "aoi.skynet.wire"
@@ -146,29 +147,26 @@ describe("players of the AOI service:", function()
   end)
 
   describe("a client view", function()
-    -- Applies what on_client gets to a picture.
+    -- What client views know: by entity, x of each; and of entity 2, after each message.
     local function picture(space)
-      local known, fds, all = {}, {}, {}
-      space:on_client(function(id, bytes, fd)
-        local news = assert(sync.read(bytes))
-        known[id], fds[id] = not news.anew and known[id] or {}, fd
-        for i = 1, news.gone.n do known[id][news.gone[i]] = nil end
-        for i = 0, news.appeared.n - 1 do known[id][news.appeared[4 * i + 1]] = news.appeared[4 * i + 3] end
-        for i = 0, news.moved.n - 1 do known[id][news.moved[3 * i + 1]] = news.moved[3 * i + 2] end
+      local known, all, players = {}, {}, nil
+      players = client_model.watch(space, function(id, news)
+        known[id] = {}
+        for target, it in pairs(players[id].known) do known[id][target] = it[1] end
         all[#all + 1] = { anew = news.anew or false, x = known[id][2] }
       end)
-      return known, fds, all
+      return known, players, all
     end
 
     it("gets the messages of aoi.sync, with the quantum of the space", function()
-      local known, fds = picture(of_ann)
+      local known, players = picture(of_ann)
       run(function()
         of_ann:move(2, 5.3, 0)
         of_ann:add_client(1, 20, { fd = 17, limit = 5 })
       end)
       net:tick(server)
       assert.same({ [1] = { [2] = 5.5 } }, known)
-      assert.same({ [1] = 17 }, fds)
+      assert.equal(17, players[1].fd)
       run(function()
         map:move(2, 7, 0)
         map:move(3, 10, 0)
@@ -192,11 +190,11 @@ describe("players of the AOI service:", function()
     end)
 
     it("may belong to another service, a gate, and is told from mistakes", function()
-      local known, fds = picture(of_bob)
+      local known, players = picture(of_bob)
       run(function() of_ann:add_client(1, 20, { to = BOB, fd = 5 }) end)
       net:tick(server)
       assert.equal(5, known[1][2])
-      assert.equal(5, fds[1])
+      assert.equal(5, players[1].fd)
       raises("already a client", map.add_client, map, 1, 20)
       raises("no entity 99", map.add_client, map, 99, 20)
       raises("unknown option 'limmit'", map.add_client, map, 2, 20, { limmit = 1 })

@@ -1,6 +1,7 @@
 -- client_model.lua: a client that knows only its messages, and what those messages must amount to.
 --
 --   local c = client.new(dimensions)  c:apply(message)        c.known[id] = { kind, x, y [, z], fields }
+--   local all = client.watch(map [, hear])                    all[id]: the one of that entity's client view, with fd
 --   client.rounded(v, quantum)        a coordinate as it is told
 local Sync = require "aoi.sync"
 
@@ -70,6 +71,18 @@ function Client:apply(message)
     for name, value in pairs(list[i + 1]) do fields[name] = value end
   end
   return news
+end
+
+-- Of all client views whose messages the map or the world gets. hear(id, news, fd): after each message.
+function client.watch(map, hear)
+  local all = {}
+  map:on_client(function(id, bytes, fd)
+    all[id] = all[id] or client.new(map.dimensions)
+    all[id].fd = fd
+    local news = all[id]:apply(bytes)
+    if hear then hear(id, news, fd) end
+  end)
+  return all
 end
 
 return client

@@ -2,10 +2,10 @@
 -- pinned or shown is in the picture, and stays there; and no shard knows more than it must when nothing wants it.
 if not string.pack then return pending "distant targets: needs string.pack of Lua 5.3" end
 
+local client = require "spec.support.client_model"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
-local sync = require "aoi.sync"
 
 local SEED = random_run.seed "world distant"
 local SIDE, REACH = 128, 8
@@ -14,26 +14,6 @@ local WITHIN = 8 -- epochs in which a shard comes to know a distant target, what
 local function wait(net, epochs)
   local last = net.exchanges[1].epoch + epochs
   net:run_until(function() return net.exchanges[1].epoch >= last end, 100)
-end
-
--- Applies the messages of a member's client views: pictures[id] = { [target] = { x, y } }. lost(id, target) is called
--- when something goes.
-local function watch_pictures(member, pictures, lost)
-  member:on_client(function(id, bytes)
-    local news = assert(sync.read(bytes))
-    if news.anew then pictures[id] = {} end
-    local picture = pictures[id] or {}
-    pictures[id] = picture
-    for i = 1, news.gone.n do
-      picture[news.gone[i]] = nil
-      if lost then lost(id, news.gone[i]) end
-    end
-    local a, m, d = news.appeared, news.moved, member.dimensions
-    for i = 1, (d + 2) * a.n, d + 2 do picture[a[i]] = { a[i + 2], a[i + 3], a[i + 4] } end
-    for i = 1, (d + 1) * m.n, d + 1 do
-      if picture[m[i]] then picture[m[i]] = { m[i + 1], m[i + 2], m[i + 3] } end
-    end
-  end)
 end
 
 local function is_near(a, x, y) return a and math.abs(a[1] - x) <= 1 / 64 and math.abs(a[2] - y) <= 1 / 64 end
@@ -65,8 +45,8 @@ describe("a target far away", function()
   local function walk_through_all(dimensions)
     local net = row_of_shards(6, dimensions)
     local z = dimensions == 3 and 1 or nil
-    local member, pictures, heard = net:member(1), {}, {}
-    watch_pictures(member, pictures, function(id, target) error(("%d lost %d"):format(id, target)) end)
+    local member, heard = net:member(1), {}
+    local players = client.watch(member, function(_, news) assert(news.gone.n == 0, "something is lost") end)
     net:spawn(function()
       member:enter(1, 4, 4, z)
       member:enter(2, 124, 4, z)
@@ -81,7 +61,7 @@ describe("a target far away", function()
       member:override(1, 1, 3, "show")
     end)
     wait(net, 10)
-    assert(is_near(pictures[1][2], 124, 4))
+    assert(is_near(players[1].known[2], 124, 4))
     assert.same({ 3 }, heard)
     for step = 1, 60 do
       local x = 4 + 2 * step
@@ -94,7 +74,7 @@ describe("a target far away", function()
       wait(net, 1)
     end
     wait(net, WITHIN)
-    assert(is_near(pictures[1][2], 4, 4))
+    assert(is_near(players[1].known[2], 4, 4))
     assert.same({ 3 }, heard)
     assert.same({ 3 }, { member:seen(1, 1)[1] })
     net:spawn(function()
@@ -102,7 +82,7 @@ describe("a target far away", function()
       member:flush()
     end)
     wait(net, WITHIN)
-    assert(is_near(pictures[1][2], 90, 4))
+    assert(is_near(players[1].known[2], 90, 4))
     check_shards(net)
     member:on_client(function() end)
     net:finish(function()
@@ -121,8 +101,8 @@ describe("a target far away", function()
 
   it("brings what belongs to it, and its end", function()
     local net = row_of_shards(4)
-    local member, pictures, gone = net:member(1), {}, 0
-    watch_pictures(member, pictures, function() gone = gone + 1 end)
+    local member, gone = net:member(1), 0
+    local players = client.watch(member, function(_, news) gone = gone + news.gone.n end)
     net:finish(function()
       member:enter(1, 4, 4)
       member:enter(2, 124, 4, 5)
@@ -134,7 +114,7 @@ describe("a target far away", function()
       member:tick()
     end, 100)
     wait(net, WITHIN)
-    assert(is_near(pictures[1][2], 124, 4))
+    assert(is_near(players[1].known[2], 124, 4))
     net:finish(function()
       local list, n = member:known(1)
       assert.same({ 2, 1 }, { list[1], n })
@@ -144,7 +124,7 @@ describe("a target far away", function()
       member:enter(2, 124, 4) -- another life is not pinned
     end, 100)
     wait(net, WITHIN)
-    assert.same({}, pictures[1])
+    assert.same({}, players[1].known)
     assert.equal(1, gone)
     net:finish(function()
       member:pin(1, 2)
@@ -160,8 +140,8 @@ describe("a target far away", function()
       seed = seed, plan = { size = SIDE, reach = REACH, tile = 8, shards = { 3, 2 } }, processes = { 2, 2, 2 },
       patience = 5, grace = 30, lose = 0.05,
     }
-    local random, member, pictures = rng.new(seed), net:member(1), {}
-    watch_pictures(member, pictures)
+    local random, member = rng.new(seed), net:member(1)
+    local players = client.watch(member)
     local at, pins, shows, seen, steps = {}, {}, {}, {}, random_run.steps(120)
     local function place() return random() * SIDE, random() * SIDE end
     local function enter(id)
@@ -176,7 +156,7 @@ describe("a target far away", function()
     end
     local function leave(id)
       member:leave(id)
-      at[id], pictures[id] = nil, nil
+      at[id] = nil
       for _, sets in ipairs { pins, shows } do
         for _, set in pairs(sets) do set[id] = nil end
       end
@@ -212,7 +192,7 @@ describe("a target far away", function()
           if target ~= id and (how == "show" or not how and far <= REACH - 3) then hears[target] = true end
         end
         local has = {}
-        for target, where in pairs(pictures[id] or {}) do
+        for target, where in pairs(players[id] and players[id].known or {}) do
           has[target] = true
           assert(is_near(where, at[target][1], at[target][2]), "a place in a picture is old")
         end

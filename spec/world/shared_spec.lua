@@ -4,6 +4,7 @@
 if not string.pack then return pending "what clients of a world share: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
+local client = require "spec.support.client_model"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
@@ -233,16 +234,10 @@ describe("what clients of a world share", function()
   end)
 
   it("client views on entities of others hold when a shard dies, and end with what they are of", function()
-    local net, pictures = new_network(), {}
+    local net = new_network()
     local one, gate, other = net:member(1), net:member(2), net:member(2)
-    local function show(id, bytes)
-      local message = assert(sync.read(bytes))
-      if message.anew then pictures[id] = {} end
-      for i = 1, 4 * message.appeared.n, 4 do pictures[id][message.appeared[i]] = true end
-      for i = 1, message.gone.n do pictures[id][message.gone[i]] = nil end
-    end
-    gate:on_client(show)
-    other:on_client(show)
+    local players = client.watch(gate)
+    client.watch(other)
     gate:on_view_lost(function() end)
     local function views_of_all()
       local list = {}
@@ -271,7 +266,9 @@ describe("what clients of a world share", function()
       one:enter(6, 9, 10)
       one:tick()
       one:tick()
-      assert.same({ [1] = true, [3] = true, [5] = true, [6] = true }, pictures[2])
+      local known = {}
+      for id in pairs(players[2].known) do known[id] = true end
+      assert.same({ [1] = true, [3] = true, [5] = true, [6] = true }, known)
       assert.error_matches(function() gate:remove_client(3) end, "is no client")
     end)
   end)
@@ -336,26 +333,10 @@ describe("what clients of a world share", function()
       local x, y = random() * 64, random() * 64
       table.move({ x, y, x + random() * 16 - 8, y + random() * 16 - 8 }, 1, 4, 4 * i - 3, rows)
     end
-    local one, gate, pictures, begun = net:member(1), net:member(1), {}, 0
-    gate:on_client(function(id, bytes, fd)
+    local one, gate, begun = net:member(1), net:member(1), 0
+    local players = client.watch(gate, function(id, news, fd)
       assert.equal(1000 + id, fd)
-      local message = assert(sync.read(bytes))
-      if message.anew then pictures[id], begun = {}, begun + 1 end
-      local picture = pictures[id]
-      for i = 1, message.gone.n do
-        assert(picture[message.gone[i]], "what it does not know is gone")
-        picture[message.gone[i]] = nil
-      end
-      for i = 1, message.appeared.n do
-        local at = 4 * i - 3
-        assert(not picture[message.appeared[at]], "what it knows appears")
-        picture[message.appeared[at]] = { message.appeared[at + 2], message.appeared[at + 3], hp = 0 }
-      end
-      for i = 1, 2 * message.fields.n, 2 do picture[message.fields[i]].hp = message.fields[i + 1].hp end
-      for i = 1, message.moved.n do
-        local place = assert(picture[message.moved[3 * i - 2]], "what it does not know moves")
-        place[1], place[2] = message.moved[3 * i - 1], message.moved[3 * i]
-      end
+      begun = begun + (news.anew and 1 or 0)
     end)
     net:finish(function()
       for id = 1, 40 do one:enter(id, random() * 64, random() * 64) end
@@ -408,12 +389,12 @@ describe("what clients of a world share", function()
         local view, n = sight:view(id, 1)
         hidden = hidden + select(2, space:view(id, 1)) - n
         for i = 1, n do
-          local place = assert(pictures[id][view[i]], "it does not know what it sees")
+          local place = assert(players[id].known[view[i]], "it does not know what it sees")
           local x, y = space:position(view[i])
-          assert.equal(hps[view[i]] or 0, place.hp)
+          assert.equal(hps[view[i]] or 0, place.fields.hp or 0)
           assert(math.abs(place[1] - x) <= 1 / 128 and math.abs(place[2] - y) <= 1 / 128, "it knows another place")
         end
-        for _ in pairs(pictures[id]) do n = n - 1 end
+        for _ in pairs(players[id].known) do n = n - 1 end
         assert.equal(0, n)
       end
       all_hidden = all_hidden + hidden
