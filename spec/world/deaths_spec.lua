@@ -12,11 +12,7 @@ local SEED = random_run.seed("world deaths")
 local PLAN = { size = 64, reach = 10, tile = 8, shards = { 2, 2 } }
 local HEARTBEAT = 1 -- seconds: the patience of the network below
 
-local function new_network(options)
-  local given = { seed = SEED, plan = PLAN, processes = { 2, 2 }, patience = HEARTBEAT }
-  for name, value in pairs(options or {}) do given[name] = value end
-  return network.new(given)
-end
+local new_network = network.with { seed = SEED, plan = PLAN, processes = { 2, 2 }, patience = HEARTBEAT }
 
 -- Clients that move what they have for as long as the world lasts; each notes how it ended.
 local function busy(net, count)

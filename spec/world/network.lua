@@ -233,6 +233,13 @@ function network.new(options)
   return self
 end
 
+--- As network.new, with these options where no others are given.
+function network.with(usual)
+  return function(options)
+    return network.new(setmetatable(options or {}, { __index = usual }))
+  end
+end
+
 -- A client in that process.
 function Network:member(index)
   self.member_count = self.member_count + 1

@@ -13,11 +13,7 @@ local sync = require "aoi.sync"
 local SEED = random_run.seed("world shared")
 local PLAN = { size = 64, reach = 10, tile = 8, shards = { 2, 2 } }
 
-local function new_network(options)
-  local given = { seed = SEED, plan = PLAN, processes = { 2, 2 } }
-  for name, value in pairs(options or {}) do given[name] = value end
-  return network.new(given)
-end
+local new_network = network.with { seed = SEED, plan = PLAN, processes = { 2, 2 } }
 
 -- Handlers that keep what each node sees, and whether enter and leave alternate.
 local function watcher(list)

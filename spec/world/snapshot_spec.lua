@@ -201,11 +201,7 @@ describe("a world that is opened with a snapshot", function()
   local PLAN = { size = 64, reach = 10, extent = 4, tile = 8, shards = { 2, 2 } }
   local FIELDS = { { "hp", "u16" } }
 
-  local function new_network(options)
-    local given = { seed = SEED, plan = PLAN, processes = { 2, 2 }, fields = FIELDS, grace = 60 }
-    for name, value in pairs(options or {}) do given[name] = value end
-    return network.new(given)
-  end
+  local new_network = network.with { seed = SEED, plan = PLAN, processes = { 2, 2 }, fields = FIELDS, grace = 60 }
 
   local function load(bytes, options)
     local given = { plan = new_network(options).plan, fields = FIELDS }

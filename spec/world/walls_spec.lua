@@ -9,11 +9,9 @@ local wall_list = require "aoi.skynet.world.wall_list"
 local SEED = random_run.seed("world walls")
 local PLAN = { size = 64, reach = 20, tile = 8, shards = { 2, 2 } }
 
-local function new_network(options)
-  local given = { seed = SEED, plan = PLAN, processes = { 2, 2 }, sight = true, grace = 60, patience = 5 }
-  for name, value in pairs(options or {}) do given[name] = value end
-  return network.new(given)
-end
+local new_network = network.with {
+  seed = SEED, plan = PLAN, processes = { 2, 2 }, sight = true, grace = 60, patience = 5,
+}
 
 local function sorted(list)
   table.sort(list)
