@@ -1,46 +1,22 @@
--- A space in the caller's own service and one in the AOI service have the same interface: the same tests run on both.
-if not string.pack then return pending "a space of either place: needs string.pack of Lua 5.3" end
+-- A map in the caller's own service and one of the AOI service do what a plain space does: the same tests run on all.
+if not string.pack then return pending "a map of either place: needs string.pack of Lua 5.3" end
 
 local CMD = require("aoi.skynet.requests").CMD
-local methods = require "aoi.skynet.methods"
-local new_local = require "aoi.skynet.local"
-local transport = require "spec.support.transport"
 local Client = require "aoi.skynet.client"
+local methods = require "aoi.skynet.methods"
+local places = require "spec.support.places"
 
--- Each place: run(f) calls f(space) as a coroutine; tick() makes a tick; `logged` takes errors that no handler took.
-local places = {
-  here = function(options)
-    local logged, forks = {}, {}
-    local space = new_local {
-      address = 1, now = os.time, log = function(text) logged[#logged + 1] = text end, closed = function() end,
-      fork = function(f) forks[#forks + 1] = f end,
-    }("map", options)
-    local function run(f)
-      local results = table.pack(f(space))
-      while forks[1] do coroutine.wrap(table.remove(forks, 1))() end
-      return table.unpack(results, 1, results.n)
-    end
-    return { space = space, logged = logged, run = run, tick = function() run(space.tick) end }
-  end,
-  service = function(options)
-    local net = transport.new(3)
-    local server, client = net:serve(1), net:client(2, 1)
-    local space = net:run(function() return client:open("map", options) end)
-    return {
-      space = space, logged = client.logged,
-      run = function(f) return net:run(function() return f(space) end) end,
-      tick = function() net:tick(server) end,
-    }
-  end,
-}
+local kinds = { here = places.here, service = places.service }
 
--- Does the same in both places and returns what came of it, once for each.
-local function both(options, f)
-  local result = {}
-  for name, new in pairs(places) do
-    local place = new(options)
-    result[name] = { f(place) }
-  end
+-- Does the same in both places, and in a plain space, and returns what came of it, by place.
+local function each(options, f)
+  local space = require("aoi").new {
+    dimensions = options.dimensions, cell = options.cell, delivery = "deferred",
+  }
+  local result = {
+    plain = f { run = function(g) return g(space) end, tick = function() space:flush() end },
+  }
+  for name, new in pairs(kinds) do result[name] = f(new(options)) end
   return result
 end
 
@@ -62,7 +38,7 @@ describe("a space of either place", function()
   end)
 
   it("tells handlers the same at the tick", function()
-    local result = both({ dimensions = 2 }, function(place)
+    local result = each({ dimensions = 2 }, function(place)
       local heard = {}
       local function write(sign)
         return function(watcher, target, node) heard[#heard + 1] = sign .. watcher .. "/" .. node .. ">" .. target end
@@ -111,12 +87,13 @@ describe("a space of either place", function()
       ticks[4] = tick()
       return ticks
     end)
-    assert.same(result.here, result.service)
-    assert.equal("+1/1>2 +2/1>1 tick", result.here[1][1])
+    assert.same(result.plain, result.here)
+    assert.same(result.plain, result.service)
+    assert.equal("+1/1>2 +2/1>1 tick", result.here[1])
   end)
 
   it("answers the same", function()
-    local result = both({ dimensions = 3, cell = 16 }, function(place)
+    local result = each({ dimensions = 3, cell = 16 }, function(place)
       return place.run(function(space)
         space:enter(1, 0, 0, 0, 3)
         space:enter(2, 1, 0, 1)
@@ -156,16 +133,17 @@ describe("a space of either place", function()
         end
         add(space:explain(1, 5, 2).why, space:explain(1, 5, 2).dx)
         place.tick()
-        add(space:seen(1, 5))
+        add((space.seen or space.view)(space, 1, 5))
         return answers
       end)
     end)
-    for i, answer in ipairs(result.here[1]) do assert.same(answer, result.service[1][i], "answer " .. i) end
-    assert.equal(#result.here[1], #result.service[1])
-    assert.same({ 1, 1, 1, n = 3 }, result.here[1][1])
+    for where, answers in pairs(result) do
+      for i, answer in ipairs(result.plain) do assert.same(answer, answers[i], where .. ", answer " .. i) end
+    end
+    assert.same({ 1, 1, 1, n = 3 }, result.here[1])
   end)
 
-  it("raises the same errors", function()
+  it("raises the same errors, which change nothing", function()
     local calls = {
       { "enter", 1, 0, 0 }, { "enter", 2, 0 / 0, 0 }, { "enter", "2", 0, 0 }, { "enter", 2.5, 0, 0 }, { "enter", 2, 0 },
       { "leave", 9 }, { "leave", "x" }, { "add_node", 1, 5, 1 }, { "add_node", 9, 5, 1 }, { "add_node", 1, 6, -1 },
@@ -183,28 +161,39 @@ describe("a space of either place", function()
       { "override", 1, 5, 2, "see" }, { "overrides", 1, 6 }, { "area", "x", 1 }, { "area", 1 },
       { "nearest", 0, 0 }, { "nearest", 0, 0, -1 }, { "nearest", 0, 0, 1, -1 }, { "explain", 1, 5, "x" },
       { "explain", "x", 5, 1 }, { "explain", 1 }, { "near", 0, 0, { shape = "box" } },
+      { "enter", 2 }, { "enter" }, { "leave" }, { "enter_many", 5 }, { "enter_many", { 5, 0, 0 }, 2 }, { "near" },
+      { "enter_many", { 5, 0, 0 }, -1 }, { "enter_many", { 5, 0, 0 }, 2 ^ 60 }, { "move_many", { 1, 2, 3, 9, 9, 9 } },
+      { "add_node", 1, 8, nil, n = 4 }, { "add_node", 1, {}, 5 }, { "add_node", 1, 8, { radius = 1, kep = 1 } },
+      { "add_node", 1, 8, 5, print, 12 }, { "remove_node", 1 }, { "set_mask", 1, 8, 1 }, { "set_kind", 1, "x" },
+      { "nodes", 2 }, { "move", 1 },
     }
-    local result = both({ dimensions = 2 }, function(place)
+    local result = each({ dimensions = 2 }, function(place)
       return place.run(function(space)
         space:enter(1, 0, 0)
         space:add_node(1, 5, 1)
+        space:flush()
         local errors = {}
         for i, call in ipairs(calls) do
           local name = call[1]
-          local ok, err = pcall(function() space[name](space, table.unpack(call, 2, #call)) end)
+          local ok, err = pcall(function() space[name](space, table.unpack(call, 2, call.n or #call)) end)
           errors[i] = name .. ": " .. (ok and "no error" or words(err))
+          local _, nodes = space:nodes(1)
+          assert.same({ 1, 0, 1, 1 }, { space:count(), (space:position(1)), nodes, space:radius(1, 5) })
         end
+        assert.is_true(space:check())
         return errors
       end)
     end)
-    for i, err in ipairs(result.here[1]) do
+    for i, err in ipairs(result.here) do
       assert.not_matches("no error", err)
-      assert.equal(err, result.service[1][i])
+      assert.equal(err, result.service[i])
+      -- The methods of a plain space count it, too, where they are called as functions.
+      assert.equal(result.plain[i], (err:gsub("#(%d+)", function(n) return "#" .. math.tointeger(n) + 1 end)))
     end
   end)
 
   it("goes on after a handler that fails", function()
-    for name, new in pairs(places) do
+    for name, new in pairs(kinds) do
       local place = new {}
       local heard, caught = 0, {}
       place.run(function(space)
@@ -231,7 +220,7 @@ describe("a space of either place", function()
   end)
 
   it("ticks with the flush of who drives it", function()
-    for name, new in pairs(places) do
+    for name, new in pairs(kinds) do
       for _, drive in ipairs { true, false } do
         local place = new { drive = drive }
         local heard = 0
@@ -250,7 +239,7 @@ describe("a space of either place", function()
   end)
 
   it("is of no use when closed", function()
-    for name, new in pairs(places) do
+    for name, new in pairs(kinds) do
       local place = new {}
       place.run(function(space)
         space:enter(1, 0, 0)
@@ -267,7 +256,7 @@ describe("a space of either place", function()
   end)
 
   it("refuses options that it does not know", function()
-    for name, new in pairs(places) do
+    for name, new in pairs(kinds) do
       local ok, err = pcall(new, { dimension = 3 })
       assert.is_false(ok, name)
       assert.matches("unknown option 'dimension'", err)

@@ -187,49 +187,6 @@ describe("the AOI service", function()
     assert.equal(0, server.names.map.core:stats().pending)
   end)
 
-  it("answers every query", function()
-    net:run(function()
-      map:enter(1, 0, 0, 3)
-      map:enter(2, 1, 0)
-      map:enter(3, 2, 0)
-      map:add_node(1, 7, 1)
-      same_map:add_node(3, -4, { radius = 2, mask = 2 })
-      local function sorted(list, n)
-        assert.equal(n, #list)
-        table.sort(list)
-        return list
-      end
-      assert.same({ 2 }, sorted(same_map:view(1, 7)))
-      assert.same({ 1 }, sorted(map:view(3, -4)))
-      assert.same({ { 1, 7 }, 1 }, { map:viewers(2) })
-      assert.same({ { 3, -4 }, 1 }, { map:viewers(1) })
-      assert.same({ 1, 2 }, sorted(map:near(0, 0, 1)))
-      assert.same({ 1 }, sorted(map:near(0, 0, 1, 2)))
-      local buf = { 9, 9, 9, 9 }
-      local list, n = map:near(0, 0, 9, buf)
-      assert.equal(buf, list)
-      assert.equal(3, n)
-      assert.is_nil(buf[4])
-      assert.equal(buf, (map:viewers(2, buf)))
-      assert.same({ 1, 7 }, { buf[1], buf[2] })
-      assert.equal(buf, (map:view(1, 7, buf)))
-      assert.same({ { 7 }, 1 }, { map:nodes(1) })
-      assert.same({ 1, 2, 3 }, sorted(map:ids()))
-      assert.equal(3, map:count())
-      assert.equal(3, #map)
-      assert.is_true(map:has(3))
-      assert.is_false(map:has(4))
-      assert.equal(3, map:kind(1))
-      assert.equal(1, map:radius(1, 7))
-      assert.is_nil(map:radius(1, 8))
-      assert.is_nil(map:position(9))
-      assert.is_true(map:sees(1, 7, 2))
-      assert.is_false(map:sees(1, 7, 3))
-      assert.equal(3, map:stats().entities)
-      assert.is_true(map:check())
-    end)
-  end)
-
   it("knows what has been told without asking", function()
     net:run(function()
       map:enter(1, 0, 0)
@@ -244,28 +201,6 @@ describe("the AOI service", function()
     raises("#1 to 'seen'", map.seen, map, "x", 8)
   end)
 
-  it("changes radius, mask and kind", function()
-    local on_ann, take = recorder()
-    net:run(function()
-      map:enter(1, 0, 0)
-      map:enter(2, 10, 0, 4)
-      map:add_node(1, 7, 5, on_ann)
-    end)
-    net:tick(server)
-    local function after(f)
-      net:run(f)
-      net:tick(server)
-      return take()
-    end
-    assert.same({ "+1/7>2" }, after(function() map:set_radius(1, 7, 10, 12) end))
-    assert.same({ "-1/7>2" }, after(function() map:set_mask(1, 7, 3) end))
-    assert.same({ "+1/7>2" }, after(function() map:set_kind(2, 2) end))
-    assert.same({ "-1/7>2" }, after(function() same_map:remove_node(1, 7) end))
-    raises("no node 7", map.seen, map, 1, 7)
-    assert.is_nil(next(server.records))
-    assert.is_nil(next(ann.records))
-  end)
-
   describe("on a mistake", function()
     before_each(function()
       net:run(function()
@@ -273,39 +208,6 @@ describe("the AOI service", function()
         map:add_node(1, 7, 5)
       end)
       net:tick(server)
-    end)
-
-    it("answers the caller and changes nothing", function()
-      local before = server.counters.errors
-      local cases = {
-        { "enter", 1, 5, 5 }, { "enter", "x", 5, 5 }, { "enter", 2, 0 / 0, 5 }, { "enter", 2 }, { "enter", 1.5, 0, 0 },
-        { "enter" }, { "leave", 2 }, { "leave" }, { "move_many", { 1, 2, 3, 9, 9, 9 } },
-        { "enter_many", { 5, 0, 0, 1, 0, 0 } }, { "enter_many", 5 }, { "enter_many", { 5, 0, 0 }, 2 },
-        { "enter_many", { 5, 0, 0 }, -1 }, { "enter_many", { 5, 0, 0 }, 2 ^ 60 },
-        { "add_node", 1, 7, 5 }, { "add_node", 2, 7, 5 }, { "add_node", 1, 8, -5 }, { "add_node", 1, 8 },
-        { "add_node", 1, {}, 5 }, { "add_node", 1, 8, { radius = 1, kep = 1 } }, { "add_node", 1, 8, 5, 12 },
-        { "add_node", 1, 8, 5, print, 12 }, { "remove_node", 1, 8 }, { "remove_node", 2, 7 }, { "remove_node", 1 },
-        { "set_radius", 1, 8, 5 }, { "set_radius", 1, 7, -1 }, { "set_radius", 1, 7, 5, 4 }, { "set_mask", 1, 8, 1 },
-        { "set_mask", 1, 7 }, { "set_kind", 2, 1 }, { "set_kind", 1, "x" }, { "view", 1, 8 }, { "view", 2, 7 },
-        { "viewers", 2 }, { "near", 0 }, { "near" }, { "nodes", 2 },
-        { "move", 1, 0 / 0, 0 }, { "move", 1, 0, math.huge }, { "move", 1, "0", 0 }, { "move", 1.5, 0, 0 },
-        { "move", 1 },
-      }
-      for _, case in ipairs(cases) do
-        local name = case[1]
-        local ok, err = net:run(function() return pcall(map[name], map, table.unpack(case, 2)) end)
-        assert.is_false(ok, name .. " took " .. tostring(case[2]))
-        assert.is_string(err, name)
-        assert.not_matches("server.lua", err)
-        assert.equal(1, core():count(), name)
-        assert.same({ 0, 0 }, { core():position(1) })
-        assert.equal(1, select(2, core():nodes(1)), name)
-        assert.equal(5, core():radius(1, (next(server.records))))
-      end
-      assert.is_true(server.counters.errors > before + 30)
-      net:tick(server)
-      assert.equal(0, ann:info().messages, "no events either")
-      assert.is_true(core():check())
     end)
 
     it("points at the caller's line", function()

@@ -3,25 +3,19 @@
 if not string.pack then return pending "arguments of a world: needs string.pack of Lua 5.3" end
 
 local network = require "spec.world.network"
-local new_local = require "aoi.skynet.local"
 local recovery = require "aoi.skynet.world.recovery"
 local Shard = require "aoi.skynet.world.shard"
 local tiles = require "aoi.skynet.world.tiles"
+local places = require "spec.support.places"
 local random_run = require "spec.support.random_run"
 
 local PLAN = { size = 64, reach = 10, extent = 8, tile = 8, shards = { 2, 2 } }
 
-local function new_world(options)
-  local given = { seed = random_run.seed("world arguments"), plan = PLAN, processes = { 2, 2 } }
-  for name, value in pairs(options or {}) do given[name] = value end
-  local net = network.new(given)
-  return net, net:member(1)
-end
+local new_network = network.with { seed = random_run.seed("world arguments"), plan = PLAN, processes = { 2, 2 } }
 
-local function new_map(options)
-  return new_local {
-    address = 1, now = os.time, log = error, closed = function() end, fork = function(f) f() end,
-  }("earth", options)
+local function new_world(options)
+  local net = new_network(options)
+  return net, net:member(1)
 end
 
 -- What f raises without its position, which must be in this file; nil: nothing.
@@ -37,7 +31,9 @@ end
 local function both(f, options)
   local net, world = new_world(options)
   net:finish(function() f(world, "world") end)
-  f(new_map(options), "map")
+  local here = places.here(options)
+  here.run(function(map) f(map, "map") end)
+  assert.same({}, here.logged)
   for _, shard in ipairs(net.shards) do shard:check() end
 end
 
@@ -119,11 +115,13 @@ describe("arguments of a world", function()
       assert.same({ [1] = { { radius = 4 }, { limit = 2, tiers = { { 3, 1 } } } }, [2] = { { 5, { radius = 4 } }, {} },
                     [4] = { { radius = 4 }, {} } }, found)
     end)
-    local map, areas = new_map(), { 4, 8 }
-    map:enter(1, 0, 0)
-    map:add_client(1, areas)
-    map:set_view(1, 2, 6)
-    assert.same({ 4, 8 }, areas)
+    places.here().run(function(map)
+      local areas = { 4, 8 }
+      map:enter(1, 0, 0)
+      map:add_client(1, areas)
+      map:set_view(1, 2, 6)
+      assert.same({ 4, 8 }, areas)
+    end)
   end)
 
   it("a client view that comes back while its entity waits is checked as one that begins", function()

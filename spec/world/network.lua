@@ -236,7 +236,9 @@ end
 --- As network.new, with these options where no others are given.
 function network.with(usual)
   return function(options)
-    return network.new(setmetatable(options or {}, { __index = usual }))
+    local given = setmetatable({}, { __index = usual })
+    for name, value in pairs(options or {}) do given[name] = value end
+    return network.new(given)
   end
 end
 
