@@ -1,5 +1,5 @@
 -- What games carry, fields and logins: the same of a local space, of a space in the AOI service, and of a world of four
--- shards.
+-- shards; and what several services have of one map, in the latter two.
 if not string.pack then return pending "a map and a world: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
@@ -179,6 +179,162 @@ for where, new in pairs(places) do
         space:attach(2, nil)
         assert.is_nil(space:carrier(2))
       end)
+    end)
+  end)
+end
+
+for where, new in pairs { service = places.service, world = places.world } do
+  describe(("services that share a map or a world (%s)"):format(where), function()
+    local place, run, heard
+
+    local function write(sign)
+      return function(...) heard[#heard + 1] = sign .. " " .. table.concat({ ... }, " ") end
+    end
+
+    local function told()
+      place.tick()
+      local list = heard
+      heard = {}
+      table.sort(list)
+      return table.concat(list, ", ")
+    end
+
+    before_each(function()
+      place, heard = new(), {}
+      run = place.run
+      run(function(map) map:enter_many { 1, 30, 10, 2, 35, 10, 3, 10, 60 } end)
+    end)
+
+    it("hear kind and position where a node asks for them", function()
+      run(function(map)
+        map:set_kind(2, 7)
+        map:add_node(1, 1, 8, { enter = write "+", leave = write "-" }, { positions = true })
+        map:add_node(1, 2, 8, write "+", nil, { positions = false })
+      end)
+      assert.equal("+ 1 2 1 7 35.0 10.0, + 1 2 2", told())
+      run(function(map) map:flush { 1, 60, 60, 2, 5, 5 } end)
+      assert.equal("- 1 2 1", told())
+      run(function(map) map:flush { 2, 58, 60.5 } end)
+      assert.equal("+ 1 2 1 7 58.0 60.5, + 1 2 2", told())
+    end)
+
+    it("flush rows that are there already", function()
+      run(function(map) map:flush({ 1, 60, 5, 2, 9, 9 }, 1) end)
+      place.tick()
+      run(function(map)
+        assert.same({ 60, 5 }, { map:position(1) })
+        assert.same({ 35, 10 }, { map:position(2) })
+        raises("#1 to 'flush' %(row 1: number expected, got string", map.flush, map, { 1, "x", 8 })
+        raises("#1 to 'flush' %(row 1: finite number expected", map.flush, map, { 1, 0 / 0, 5 })
+        raises("#2 to 'flush'", map.flush, map, { 1, 2, 8 }, 2)
+        raises("#1 to 'flush' %(table expected", map.flush, map, 5)
+      end)
+    end)
+
+    it("hear of nodes and views that name them, until either ends, of which who has asked is told", function()
+      local lost = {}
+      run(function(map, _, other, third)
+        other:listen { enter = write "+" }
+        third:on_view_lost(function(id, node) lost[#lost + 1] = { id, node } end)
+        map:add_node(1, 7, 8, {}, { to = place.services[3] })
+        map:add_node(3, 7, 8, {}, { to = place.services[3] })
+        third:add_node(2, 8, 8, {}, { to = place.services[3] })
+        third:add_client(2, 8, { to = place.services[3] })
+        third:add_node(3, 8, 8, {})
+      end)
+      assert.equal("+ 1 2 7, + 2 1 8", told())
+      run(function(map, _, other)
+        assert.is_nil(next(map.mine))
+        raises("no node 7 here", map.seen, map, 1, 7)
+        raises("has not opened", map.add_node, map, 1, 9, 8, {}, { to = 77 })
+        raises("has not opened", map.add_client, map, 1, 8, { to = 77 })
+        other:listen { leave = write "-" }
+        map:move(2, 60, 60) -- to a shard of the other process
+        map:flush()
+      end)
+      assert.equal("- 1 2 7, - 2 1 8", told())
+      run(function(map) map:remove_node(1, 7) end)
+      place.tick()
+      run(function(_, _, other) assert.equal(1, other.client:info().nodes) end) -- of which it has heard
+      place.kill(3)
+      table.sort(lost, function(a, b) return (a[2] or 0) < (b[2] or 0) end)
+      assert.same({ { 2 }, { 2, 8 } }, lost)
+      assert.matches("1 nodes and views of space 'earth' have ended.*one of entity 3", place.logged[1])
+      run(function(map, _, _, third)
+        assert.same({ {}, 0 }, { map:nodes(1) })
+        assert.same({ {}, 0 }, { map:nodes(2) })
+        assert.is_true(map:has(1))
+        third:add_client(2, 8, { to = place.services[1] })
+      end)
+    end)
+
+    it("get the bytes of a broadcast where they know the entity, each watcher once", function()
+      local function hear(name)
+        return function(bytes, target, ids, n)
+          for i = 1, n do heard[#heard + 1] = ("%s %s of %d to %d"):format(name, bytes, target, ids[i]) end
+        end
+      end
+      run(function(map, far, other, third)
+        far:on_broadcast(hear "far")
+        other:on_broadcast(hear "other")
+        third:on_broadcast(hear "third")
+        far:add_node(2, 9, 8, {})
+        other:add_node(1, 7, 8, {})
+        other:add_node(1, 8, 8, {})
+        other:add_client(2, 8)
+        third:add_node(3, 7, 8, {})
+        map:enter(4, 31, 11)
+        map:broadcast(4, "too early")
+      end)
+      assert.equal("", told())
+      run(function(map)
+        assert.equal(2, map:broadcast(4, "hello"))
+        assert.same({ { place.addresses[3] }, 1 }, { map:knowers(2) })
+        assert.same({ {}, 0 }, { map:knowers(3) })
+        raises("no entity 9", map.broadcast, map, 9, "x")
+        raises("string expected, got number", map.broadcast, map, 4, 5)
+        raises("no entity 9", map.knowers, map, 9)
+      end)
+      assert.equal("far hello of 4 to 2, other hello of 4 to 1, other hello of 4 to 2", told())
+    end)
+
+    it("take an entity over: it stays, and is no more its former client's", function()
+      local refused, taken = {}, {}
+      run(function(map, _, third)
+        map:on_refused(function(ids) refused[#refused + 1] = ids[1] end)
+        map:on_taken(function(id) taken[#taken + 1] = id end)
+        map:add_node(1, 1, 8, { leave = write "-" })
+        map:add_node(1, 2, 8, {}, { to = place.services[3] })
+        map:add_client(1, 8)
+        third:add_node(2, 1, 8, { leave = write "flicker" })
+      end)
+      place.tick()
+      run(function(_, other) assert.same({ 30, 10 }, { other:take_over(1) }) end)
+      assert.equal("- 1 2 1", told())
+      assert.same({ 1 }, taken)
+      run(function(map, other)
+        assert.same({ {}, 0 }, { other:nodes(1) })
+        raises("taken over by another client", map.leave, map, 1)
+        raises("taken over by another client", map.set_kind, map, 1, 2)
+        map:flush { 1, 60, 60, 3, 12, 60 }
+        other:add_node(1, 1, 8, {})
+        other:add_client(1, 8)
+      end)
+      place.tick()
+      run(function(_, other)
+        assert.same({ 30, 10, 12 }, { other:position(1), select(2, other:position(1)), (other:position(3)) })
+        other:flush { 1, 60, 60 } -- it is barred in the next shard, too
+      end)
+      place.tick()
+      run(function(map) map:flush { 1, 5, 5 } end)
+      place.tick()
+      run(function(_, other)
+        assert.same({ 60, 60 }, { other:take_over(1) })
+        raises("no entity 9", other.take_over, other, 9)
+      end)
+      assert.same({ 1, 1 }, refused)
+      place.kill(1)
+      run(function(_, other) assert.same({ true, false }, { other:has(1), other:has(3) }) end)
     end)
   end)
 end

@@ -1,192 +1,237 @@
--- Walls of a map of the AOI service: nodes and client views that do not see past them.
-if not string.pack then return pending "walls of the AOI service: needs string.pack of Lua 5.3" end
+-- Walls of a map of the AOI service and of a world: nodes and client views that do not see past them. The wall of most
+-- tests stands where two shards of the world meet.
+if not string.pack then return pending "walls of a map and a world: needs string.pack of Lua 5.3" end
 
-local sync = require "aoi.sync"
+local client_model = require "spec.support.client_model"
+local places = require "spec.support.places"
 local transport = require "spec.support.transport"
-
-local SERVICE, SCENE, ANN = 1, 2, 3
 
 local function sorted(list)
   table.sort(list)
   return list
 end
 
-describe("walls of the AOI service:", function()
-  local net, server, map, of_ann, heard
+for where, new in pairs { service = places.service, world = places.world } do
+  describe(("walls of a map and a world (%s)"):format(where), function()
+    local place, run, heard
+    local handlers = {
+      enter = function(watcher, target, node) heard[#heard + 1] = ("+%d/%d>%d"):format(watcher, node, target) end,
+      leave = function(watcher, target, node) heard[#heard + 1] = ("-%d/%d>%d"):format(watcher, node, target) end,
+    }
 
-  local function run(f) return net:run(f) end
+    local function events()
+      place.tick()
+      local list = sorted(heard)
+      heard = {}
+      return table.concat(list, " ")
+    end
+
+    local function raises(pattern, f)
+      run(function(map) assert.error_matches(function() f(map) end, pattern) end)
+    end
+
+    local function begin(options)
+      place, heard = new(options), {}
+      run = place.run
+    end
+
+    before_each(function()
+      begin { sight = true }
+      run(function(map) map:enter_many { 1, 27, 10, 2, 37, 10, 3, 27, 20 } end)
+    end)
+
+    it("hide from a node with `sight`, and from no other, and doors open in all shards", function()
+      local door
+      run(function(map, other)
+        door = map:wall(32, 8, 32, 12)
+        map:add_node(1, 1, 12, handlers, { sight = true })
+        other:add_node(1, 2, 12, handlers)
+      end)
+      assert.equal("+1/1>3 +1/2>2 +1/2>3", events())
+      run(function(map, other)
+        assert.same({ { 3 }, 1 }, { map:view(1, 1) })
+        assert.is_false(map:sees(1, 1, 2))
+        local why = map:explain(1, 1, 2)
+        assert.same({ "wall", door, 32, 10 }, { why.why, why.wall, why.x, why.y })
+        assert.same({ 1, 2 }, (other:viewers(2)))
+        assert.same({ door, 32, 10 }, { other:ray(0, 10, 64, 10) })
+        assert.same({ 32, 8, 32, 12, false }, { map:get_wall(door) })
+        map:open_wall(door)
+      end)
+      assert.equal("+1/1>2", events())
+      run(function(map, other)
+        assert.is_true(map:sees(1, 1, 2))
+        assert.same({ 1, 1, 1, 2 }, sorted(other:viewers(2)))
+        other:shut_wall(door)
+      end)
+      assert.equal("-1/1>2", events())
+      run(function(map)
+        assert.same({ 3 }, (map:seen(1, 1)))
+        map:move(1, 37, 12) -- another shard has it now
+        map:flush()
+      end)
+      assert.equal("+1/1>2", events())
+      run(function(map, other)
+        other:remove_wall(door)
+        assert.is_nil(map:get_wall(door))
+        assert.same({ {}, 0 }, { map:walls() })
+      end)
+      assert.equal("", events())
+      run(function(map) map:remove_node(1, 1) end)
+      assert.equal("-1/1>2 -1/1>3", events())
+    end)
+
+    it("hide from client views", function()
+      local players, door
+      local function known()
+        place.tick()
+        local list = {}
+        for id in pairs(players[1].known) do list[#list + 1] = id end
+        return sorted(list)
+      end
+      run(function(map)
+        players = client_model.watch(map)
+        door = map:wall(32, 8, 32, 12)
+        map:add_client(1, 12)
+      end)
+      assert.same({ 3 }, known())
+      run(function(map) map:open_wall(door) end)
+      assert.same({ 2, 3 }, known())
+      run(function(map) map:shut_wall(door) end)
+      assert.same({ 3 }, known())
+      run(function(map) assert.same({ 3 }, (map:known(1))) end)
+    end)
+
+    it("come in rows, of which all or none are there", function()
+      run(function(map, other)
+        assert.same({ { 1, 2, 3 }, 3 }, { map:wall_many { 0, 0, 0, 4, 1, 1, 2, 2, 60, 60, 64, 64 } })
+        assert.same({ 1, 1, 2, 2, false }, { other:get_wall(2) })
+        assert.same({ 1, 0, 0.75 }, { map:ray(-1, 1, 1, 0.5) })
+      end)
+      raises("#1 to 'wall_many' %(row 2: .*expected", function(map) map:wall_many { 0, 0, 1, 1, 2, 2, "x", 3 } end)
+      raises("#1 to 'wall_many' %(row 2: ", function(map) map:wall_many { 0, 0, 1, 1, 2, 0 / 0, 3, 3 } end)
+      raises("#1 to 'wall_many' %(3 values: each row has 4", function(map) map:wall_many { 0, 0, 1 } end)
+      raises("#1 to 'wall_many' %(table expected, got number", function(map) map:wall_many(3) end)
+      run(function(map, other)
+        other:remove_wall(2)
+        local buf = { 8, 8, 8, 8, 8 }
+        assert.same({ 1, 3 }, sorted(table.move(map:walls(buf), 1, 2, 1, {})))
+        assert.is_nil(buf[3])
+      end)
+    end)
+
+    it("outlive who put them there", function()
+      local door
+      run(function(_, other) door = other:wall(5, -2, 5, 2) end)
+      place.kill(2)
+      run(function(map)
+        assert.equal(5, (map:get_wall(door)))
+        map:remove_wall(door)
+        assert.is_nil(map:get_wall(door))
+      end)
+    end)
+
+    it("have heights in three dimensions", function()
+      begin { sight = true, dimensions = 3 }
+      run(function(map)
+        local low, high = map:wall(32, 8, 32, 12, 0, 3), map:wall(32, 28, 32, 32)
+        assert.same({ 32, 8, 32, 12, false, 0, 3 }, { map:get_wall(low) })
+        assert.same({ -math.huge, math.huge }, { select(6, map:get_wall(high)) })
+        assert.same({ low, 32, 10, 2 }, { map:ray(27, 10, 2, 37, 10, 2) })
+        assert.is_nil((map:ray(27, 10, 4, 37, 10, 4)))
+        assert.same({ high, 32, 30, 4 }, { map:ray(27, 30, 4, 37, 30, 4) })
+        map:enter_many { 1, 27, 10, 0, 2, 37, 10, 0, 3, 37, 10, 10 }
+        map:add_node(1, 1, 15, handlers, { sight = true })
+      end)
+      raises("#6 to 'wall' %(z1 must not be less than z0", function(map) map:wall(0, 5, 10, 5, 3, 0) end)
+      assert.equal("+1/1>3", events())
+    end)
+
+    it("are refused in words that say the cure", function()
+      raises("#5 to 'add_node' %(bad value for option 'linger'", function(map)
+        map:add_node(1, 1, 12, {}, { sight = true, linger = 1.5 })
+      end)
+      raises("option 'linger' is of nodes with sight", function(map) map:add_node(1, 1, 12, {}, { linger = 3 }) end)
+      raises("#5 to 'add_node' %(bad value for option 'sight' %(a boolean expected", function(map)
+        map:add_node(1, 1, 12, {}, { sight = 1 })
+      end)
+      raises("#1 to 'open_wall' %(no wall 7", function(map) map:open_wall(7) end)
+      raises("#1 to 'remove_wall' %(no wall 0", function(map) map:remove_wall(0) end)
+      raises("#1 to 'open_wall' %(integer expected", function(map) map:open_wall("x") end)
+      raises("#3 to 'wall' %(", function(map) map:wall(1, 2, 0 / 0, 3) end)
+      raises("#4 to 'wall' %(", function(map) map:wall(0, 0, 1) end)
+      raises("#4 to 'ray' %(", function(map) map:ray(0, 0, 1) end)
+      run(function(map) assert.same({ {}, 0 }, { map:nodes(1) }) end)
+    end)
+
+    it("need a map that was opened with them", function()
+      begin()
+      run(function(map) map:enter(1, 5, 5) end)
+      for _, name in ipairs { "wall", "wall_many", "open_wall", "ray", "walls" } do
+        raises(("attempt to call '%s' where there are no walls: open it with sight = true"):format(name),
+          function(map) map[name](map, 1, 2, 3, 4) end)
+      end
+      raises("option 'sight' needs walls: open it with sight = true", function(map)
+        map:add_node(1, 1, 12, {}, { sight = true })
+      end)
+      run(function(map) map:add_node(1, 1, 5, {}) end)
+    end)
+  end)
+end
+
+describe("walls of the AOI service", function()
+  local net, server, map, heard
 
   local function note(what)
-    return function(watcher, target, node) heard[#heard + 1] = { what, watcher, target, node } end
+    return function(_, target) heard[#heard + 1] = what .. target end
   end
 
   local function events()
     net:tick(server)
-    local list = heard
+    local text = table.concat(heard, " ")
     heard = {}
-    return list
-  end
-
-  local function raises(pattern, f)
-    local ok, err = run(function() return pcall(f) end)
-    assert.is_false(ok)
-    assert.matches(pattern, err)
+    return text
   end
 
   before_each(function()
     net, heard = transport.new(1), {}
-    server = net:serve(SERVICE, { window = 4 })
-    local scene, ann = net:client(SCENE, SERVICE), net:client(ANN, SERVICE)
-    run(function()
-      map, of_ann = scene:open("town", { sight = true }), ann:open("town")
+    server = net:serve(1, { window = 4 })
+    net:run(function()
+      map = net:client(2, 1):open("town", { sight = true })
       map:enter_many { 1, 0, 0, 2, 10, 0, 3, 0, 10 }
+      map:wall(5, -2, 5, 2)
     end)
-  end)
-
-  it("hide from a node with `sight`, and from no other", function()
-    local door
-    run(function()
-      door = map:wall(5, -2, 5, 2)
-      map:add_node(1, 1, 20, note "enter", note "leave", { sight = true })
-      of_ann:add_node(1, 2, 20, note "enter", note "leave")
-    end)
-    local list = events()
-    table.sort(list, function(a, b) return 10 * a[4] + a[3] < 10 * b[4] + b[3] end)
-    assert.same({ { "enter", 1, 3, 1 }, { "enter", 1, 2, 2 }, { "enter", 1, 3, 2 } }, list)
-    run(function()
-      assert.same({ { 3 }, 1 }, { map:view(1, 1) })
-      assert.is_false(map:sees(1, 1, 2))
-      local why = map:explain(1, 1, 2)
-      assert.equal("wall", why.why)
-      assert.equal(door, why.wall)
-      assert.same({ 1, 2 }, (map:viewers(2)))
-      map:open_wall(door)
-      assert.is_true(map:sees(1, 1, 2))
-      assert.equal(2, select(2, map:viewers(2)))
-    end)
-    assert.same({ { "enter", 1, 2, 1 } }, events())
-    assert.same({ 2, 3 }, sorted((map:seen(1, 1))))
-    run(function() map:shut_wall(door) end)
-    assert.same({ { "leave", 1, 2, 1 } }, events())
-    run(function() map:remove_node(1, 1) end)
-    assert.same({ { "leave", 1, 3, 1 } }, events())
-    assert.same({}, events())
   end)
 
   it("count for a whole view after a resync", function()
-    run(function()
-      map:wall(5, -2, 5, 2)
-      map:add_node(1, 1, 20, note "enter", note "leave", { sight = true, positions = true })
-    end)
+    net:run(function() map:add_node(1, 1, 20, note "+", note "-", { sight = true, positions = true }) end)
     events()
-    server.post:ack(server.subscribers[SCENE].slot, 0, true)
-    run(function() map:move(2, 0, 11) map:flush() end)
-    assert.same({ { "enter", 1, 2, 1 } }, events())
+    server.post:ack(server.subscribers[2].slot, 0, true)
+    net:run(function() map:move(2, 0, 11) map:flush() end)
+    assert.equal("+2", events())
     assert.same({ 2, 3 }, sorted((map:seen(1, 1))))
   end)
 
   it("are held on to for `linger` ticks", function()
-    local door
-    run(function()
-      door = map:wall(5, -2, 5, 2)
-      map:open_wall(door)
-      map:add_node(1, 1, 20, note "enter", note "leave", { sight = true, linger = 2 })
+    net:run(function()
+      map:open_wall(1)
+      map:add_node(1, 1, 20, note "+", note "-", { sight = true, linger = 2 })
     end)
-    assert.equal(2, #events())
-    run(function() map:shut_wall(door) end)
-    assert.same({}, events())
-    assert.same({}, events())
-    assert.same({ { "leave", 1, 2, 1 } }, events())
+    assert.equal(5, #events())
+    net:run(function() map:shut_wall(1) end)
+    assert.same({ "", "", "-2" }, { events(), events(), events() })
   end)
 
-  it("hide from client views", function()
-    local known, door = {}, nil
-    map:on_client(function(_, bytes)
-      local news = assert(sync.read(bytes))
-      for i = 1, news.gone.n do known[news.gone[i]] = nil end
-      for i = 0, news.appeared.n - 1 do known[news.appeared[4 * i + 1]] = true end
-    end)
-    run(function()
-      door = map:wall(5, -2, 5, 2)
-      map:add_client(1, 20)
-    end)
-    net:tick(server)
-    assert.same({ [3] = true }, known)
-    run(function() map:open_wall(door) end)
-    net:tick(server)
-    assert.same({ [2] = true, [3] = true }, known)
-    run(function() map:shut_wall(door) end)
-    net:tick(server)
-    assert.same({ [3] = true }, known)
-    run(function() assert.same({ 3 }, (map:known(1))) end)
-  end)
-
-  it("come in rows, all or none", function()
-    run(function()
-      assert.same({ { 1, 2 }, 2 }, { map:wall_many { 0, 0, 0, 4, 1, 1, 2, 2 } })
-      local list = map:walls({ 9, 9, 9 })
-      table.sort(list)
-      assert.same({ 1, 2 }, list)
-      assert.same({ 1, 1, 2, 2, false }, { map:get_wall(2) })
-      local wall, x, y = map:ray(-1, 1, 1, 0.5)
-      assert.same({ 1, 0, 0.75 }, { wall, x, y })
-    end)
-    raises("#1 to 'wall_many' %(row 2: .*number expected", function() map:wall_many { 0, 0, 1, 1, 2, 2, "x", 3 } end)
-    raises("#1 to 'wall_many' %(3 values: each row has 4", function() map:wall_many { 0, 0, 1 } end)
-    raises("#1 to 'wall_many' %(table expected, got number", function() map:wall_many(3) end)
-    run(function() assert.equal(2, select(2, map:walls())) end)
-  end)
-
-  it("outlive who put them there, and end with the map", function()
-    local door
-    run(function() door = of_ann:wall(5, -2, 5, 2) end)
-    net:kill(ANN)
-    server:drop(ANN)
-    run(function()
-      assert.equal(5, (map:get_wall(door)))
-      map:remove_wall(door)
-      assert.is_nil(map:get_wall(door))
-    end)
-  end)
-
-  it("have heights in three dimensions", function()
-    local high
-    run(function()
-      high = net:client(9, SERVICE):open("tower", { dimensions = 3, sight = true })
-      high:enter_many { 1, 0, 0, 0, 2, 10, 0, 0, 3, 10, 0, 20 }
-      high:wall(5, -2, 5, 2, 0, 3)
-      high:add_node(1, 1, 50, note "enter", note "leave", { sight = true })
-    end)
-    assert.same({ { "enter", 1, 3, 1 } }, events())
-  end)
-
-  it("are refused in words that say the cure", function()
-    raises("#5 to 'add_node' %(bad value for option 'linger'", function()
-      map:add_node(1, 1, 20, {}, { sight = true, linger = 1.5 })
-    end)
-    raises("option 'linger' is of nodes with sight = true", function() map:add_node(1, 1, 20, {}, { linger = 3 }) end)
-    raises("#5 to 'add_node' %(bad value for option 'sight' %(a boolean expected", function()
-      map:add_node(1, 1, 20, {}, { sight = 1 })
-    end)
-    raises("#1 to 'open_wall' %(no wall 7", function() map:open_wall(7) end)
-    raises("#1 to 'open_wall' %(integer expected", function() map:open_wall("x") end)
-    raises("#3 to 'wall' %(", function() map:wall(1, 2, 0 / 0, 3) end)
-    local plain
-    run(function() plain = net:client(9, SERVICE):open("plain") end)
-    run(function() plain:enter(1, 0, 0) end)
-    raises("attempt to call 'wall' where there are no walls: open it with sight = true", function()
-      plain:wall(0, 0, 1, 1)
-    end)
-    raises("option 'sight' needs walls: open it with sight = true", function()
-      plain:add_node(1, 1, 20, {}, { sight = true })
-    end)
-    raises("space 'town' was opened with sight", function() net:client(9, SERVICE):open("town", { sight = false }) end)
-    raises("space 'plain' was opened without sight", function()
-      net:client(8, SERVICE):open("plain", { sight = true })
-    end)
-    raises("bad value for option 'sight' %(a boolean expected", function()
-      net:client(8, SERVICE):open("x", { sight = 3 })
-    end)
-    run(function() assert.same({ {}, 0 }, { map:nodes(1) }) end)
+  it("are in all maps of a space or in none", function()
+    for _, sight in ipairs { false, true } do
+      local name = sight and "plain" or "town"
+      if sight then net:run(function() net:client(3, 1):open(name) end) end
+      assert.error_matches(function()
+        net:run(function() net:client(4, 1):open(name, { sight = sight }) end)
+      end, ("space '%s' was opened %s sight"):format(name, sight and "without" or "with"))
+    end
+    assert.error_matches(function()
+      net:run(function() net:client(4, 1):open("x", { sight = 3 }) end)
+    end, "bad value for option 'sight' %(a boolean expected")
   end)
 end)

@@ -2,10 +2,12 @@
 -- processes, which are 32 wide.
 --
 --   local place = places.service { fields = ... }    or places.here, places.world; options: those of all of them
---   place.run(f)                                     f(map, ...) as a coroutine: the map as several services have it,
---                                                    one where it is here; then all that was sent has arrived
+--   place.run(f)                                     f(map, far, other, third) as a coroutine: the map as services have
+--                                                    it, far: of another process, where it is here, one; then all that
+--                                                    was sent has arrived
 --   place.tick()                                     what has happened is told
---   place.services[i]                                by what `to` names them; place.kill(i): it is gone
+--   place.services[i]                                by what `to` names them, place.addresses[i]: as `knowers` does
+--   place.kill(i)                                    that service is gone
 --   place.logged                                     of the first one: errors and refusals that no handler took
 local network = require "spec.world.network"
 local new_local = require "aoi.skynet.local"
@@ -32,14 +34,14 @@ function places.here(options)
 end
 
 function places.service(options)
-  local net, maps, services, logged = transport.new(3), {}, { 2, 3, 4 }, nil
+  local net, maps, services, logged = transport.new(3), {}, { 2, 3, 4, 5 }, nil
   local server = net:serve(1)
   for i, address in ipairs(services) do
     local client = net:client(address, 1)
     maps[i], logged = net:run(function() return client:open("earth", options) end), logged or client.logged
   end
   return finish {
-    services = services, logged = logged,
+    services = services, addresses = services, logged = logged,
     run = function(f) return net:run(function() return f(table.unpack(maps)) end) end,
     kill = function(i)
       net:kill(services[i])
@@ -55,10 +57,10 @@ function places.world(options)
     patience = 1,
   }
   local net = network.with(given)(options)
-  local maps, services = { net:member(1), net:member(2), net:member(1) }, {}
-  for i, member in ipairs(maps) do services[i] = member.service end
+  local maps, services, addresses = { net:member(1), net:member(2), net:member(1), net:member(1) }, {}, {}
+  for i, member in ipairs(maps) do services[i], addresses[i] = member.service, member.address end
   return finish {
-    services = services, logged = maps[1].logged, net = net,
+    services = services, addresses = addresses, logged = maps[1].logged,
     run = function(f)
       local results
       net:finish(function() results = table.pack(f(table.unpack(maps))) end)

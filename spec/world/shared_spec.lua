@@ -1,6 +1,5 @@
--- What a map of a service has, a world has, too: overrides, positions, nodes and views whose events go elsewhere,
--- broadcasts, who knows an entity, entities that are taken over, client views. Over two processes, while entities
--- change hands.
+-- What a map of a service has, a world has, too (spec/skynet/carry_spec.lua): overrides, traits and client views, over
+-- two processes, while entities change hands and shards die.
 if not string.pack then return pending "what clients of a world share: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
@@ -35,21 +34,6 @@ local function watcher(list)
 end
 
 describe("what clients of a world share", function()
-  it("flush takes rows, which are checked as those of a map", function()
-    local net = new_network()
-    local one = net:member(1)
-    net:finish(function()
-      one:enter_many({ 1, 5, 5, 2, 60, 60 })
-      one:flush({ 1, 60, 5, 2, 5, 60 })
-      one:tick()
-      assert.same({ 60, 5 }, { one:position(1) })
-      one:flush({ 1, 6, 5, 2, 5, 60 }, 1)
-      one:tick()
-      assert.same({ 6, 5, 5, 60 }, { one:position(1), select(2, one:position(1)), one:position(2) })
-      assert.error_matches(function() one:flush({ 1, 0 / 0, 5 }) end, "to 'flush' %(row 1: finite number expected")
-    end)
-  end)
-
   it("rows of enter_many whose home has died since they were claimed are claimed again", function()
     local net, stale, asked = new_network(), 2, 0
     local one = net:member(1)
@@ -97,44 +81,6 @@ describe("what clients of a world share", function()
     end)
   end)
 
-  it("enters bring kind and position, across a hand-over, too", function()
-    local net, list = new_network(), {}
-    local one = net:member(1)
-    net:finish(function()
-      one:enter(1, 30, 10)
-      one:enter(2, 35, 10, 7)
-      one:add_node(1, 1, 8, watcher(list), { positions = true })
-      one:tick()
-      one:move(1, 60, 60)
-      one:move(2, 5, 5)
-      one:tick()
-      one:move(2, 58, 60.5)
-      one:tick()
-    end)
-    assert.same({ "+ 1 2 1 7 35.0 10.0", "- 1 2 1", "+ 1 2 1 7 58.0 60.5" }, list)
-  end)
-
-  it("events of a node go to another client, which hears when it is lost", function()
-    local net, list, lost = new_network(), {}, {}
-    local one, other = net:member(1), net:member(1)
-    other:listen((watcher(list)))
-    one:on_view_lost(function(...) table.insert(lost, { ... }) end)
-    net:finish(function()
-      one:enter(1, 30, 10)
-      one:enter(2, 35, 10)
-      one:add_node(1, 4, 8, watcher({}), { to = other.service })
-      one:tick()
-      one:move(1, 60, 60) -- to a shard of the other process
-      one:tick()
-      assert.error_matches(function() one:add_node(1, 5, 8, {}, { to = 77 }) end, "has not opened world 'earth'")
-    end)
-    assert.same({ "+ 1 2 4", "- 1 2 4" }, list)
-    net:kill_client(other)
-    net:finish(function() net:sleep(40) end)
-    assert.same({ { 1, 4 } }, lost)
-    net:finish(function() assert.same({}, (one:nodes(1))) end)
-  end)
-
   it("overrides hold while both ends change hands, and end with the target's life", function()
     local net, list = new_network(), {}
     local one = net:member(1)
@@ -172,61 +118,6 @@ describe("what clients of a world share", function()
       assert.error_matches(function() one:override(1, 1, 99, "hide") end, "#3 to 'override' %(no entity 99%)")
       assert.error_matches(function() one:override(1, 1, 3, "odd") end, "#4 to 'override'")
     end)
-  end)
-
-  it("an entity that is taken over is no more the former client's", function()
-    local net, refused, taken, list = new_network(), {}, {}, {}
-    local one, other = net:member(1), net:member(2)
-    one:on_refused(function(ids) table.insert(refused, ids[1]) end)
-    one:on_taken(function(id) table.insert(taken, id) end)
-    net:finish(function()
-      one:enter(1, 30, 10)
-      one:add_node(1, 1, 8, watcher(list))
-      other:enter(2, 30, 11)
-      one:tick()
-      assert.same({ 30, 10 }, { other:take_over(1) })
-      other:tick()
-      assert.same({}, (other:nodes(1)))
-      assert.error_matches(function() one:leave(1) end, "taken over by another client")
-      assert.error_matches(function() one:set_kind(1, 2) end, "taken over by another client")
-      one:move(1, 60, 60)
-      one:tick()
-      assert.same({ 30, 10 }, { other:position(1) })
-      other:move(1, 60, 60) -- it is barred in the next shard, too
-      other:tick()
-      one:move(1, 5, 5)
-      one:tick()
-      assert.same({ 60, 60 }, { other:position(1) })
-    end)
-    assert.same({ 1, 1 }, refused)
-    assert.same({ 1 }, taken)
-    assert.same({ "+ 1 2 1", "- 1 2 1" }, list)
-    net:kill_client(one)
-    net:run(70)
-    net:finish(function() assert.is_true(other:has(1)) end)
-  end)
-
-  it("who knows an entity gets the bytes of a broadcast, in any process", function()
-    local net, got = new_network(), {}
-    local members = { net:member(1), net:member(2), net:member(1) }
-    for i, member in ipairs(members) do
-      member:on_broadcast(function(bytes, target, ids, n) table.insert(got, { i, bytes, target, ids[1], n }) end)
-    end
-    net:finish(function()
-      for i, member in ipairs(members) do
-        member:enter(i, 30 + 2 * i, 30)
-        member:add_node(i, 1, i < 3 and 10 or 1, {})
-      end
-      members[1]:tick()
-      members[1]:tick()
-      assert.equal(2, members[1]:broadcast(3, "hello"))
-      assert.same({ members[1].address }, (members[1]:knowers(3)))
-      assert.equal(0, members[1]:broadcast(2, "") - 1) -- 1 sees it
-      assert.error_matches(function() members[1]:broadcast(9, "") end, "no entity 9")
-      assert.error_matches(function() members[1]:broadcast(1) end, "string expected")
-    end)
-    table.sort(got, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
-    assert.same({ { 1, "", 2, 1, 1 }, { 1, "hello", 3, 1, 1 }, { 2, "hello", 3, 2, 1 } }, got)
   end)
 
   it("client views on entities of others hold when a shard dies, and end with what they are of", function()

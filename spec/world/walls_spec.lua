@@ -1,4 +1,5 @@
--- Walls of a world: the same in all shards, from one epoch on, whoever asks for them and whoever dies.
+-- Walls of a world: the same in all shards, whoever asks for them and whoever dies, and in snapshots. What they do:
+-- spec/skynet/walls_spec.lua.
 if not string.pack then return pending "walls of a world: needs string.pack of Lua 5.3" end
 
 local network = require "spec.world.network"
@@ -19,88 +20,6 @@ local function sorted(list)
 end
 
 describe("walls of a world", function()
-  it("hide across the border of two shards, and doors open in both", function()
-    local net, heard = new_network(), {}
-    local one, other = net:member(1), net:member(2)
-    net:finish(function()
-      one:enter_many { 1, 28, 10, 2, 36, 10 }
-      one:add_node(1, 1, 15, {
-        enter = function(_, target) heard[#heard + 1] = "+" .. target end,
-        leave = function(_, target) heard[#heard + 1] = "-" .. target end,
-      }, { sight = true })
-      one:tick()
-      assert.same({ "+2" }, heard)
-      local door = other:wall(32, 0, 32, 20)
-      one:tick()
-      assert.same({ "+2", "-2" }, heard)
-      assert.is_false(one:sees(1, 1, 2))
-      assert.same({ {}, 0 }, { one:view(1, 1) })
-      assert.same({ {}, 0 }, { other:viewers(2) })
-      local why = one:explain(1, 1, 2)
-      assert.same({ "wall", door, 32, 10 }, { why.why, why.wall, why.x, why.y })
-      assert.same({ door, 32, 10 }, { other:ray(0, 10, 64, 10) })
-      assert.same({ 32, 0, 32, 20, false }, { one:get_wall(door) })
-      one:open_wall(door)
-      other:tick()
-      assert.same({ "+2", "-2", "+2" }, heard)
-      assert.same({ { 1, 1 }, 1 }, { other:viewers(2) })
-      one:move(1, 36, 12) -- another shard has it now
-      one:tick()
-      assert.is_true(one:sees(1, 1, 2))
-      other:remove_wall(door)
-      assert.is_nil(one:get_wall(door))
-      assert.same({ {}, 0 }, { one:walls() })
-      assert.same({ "+2", "-2", "+2" }, heard)
-    end)
-  end)
-
-  it("come in rows, of which all or none are there; the world knows them by one id", function()
-    local net = new_network { processes = { 2, 2, 0 } }
-    local one, other = net:member(1), net:member(3)
-    net:finish(function()
-      assert.same({ { 1, 2, 3 }, 3 }, { one:wall_many { 0, 0, 9, 9, 5, 5, 5, 9, 60, 60, 64, 64 } })
-      assert.error_matches(function() one:wall_many { 0, 0, 1, 1, 2, 0 / 0, 3, 3 } end, "#1 to 'wall_many' %(row 2: ")
-      assert.error_matches(function() one:wall(0, 0, 1) end, "#4 to 'wall' %(")
-      assert.error_matches(function() one:open_wall(9) end, "#1 to 'open_wall' %(no wall 9")
-      assert.error_matches(function() other:remove_wall(0) end, "#1 to 'remove_wall' %(no wall 0")
-      assert.error_matches(function() other:remove_wall("x") end, "#1 to 'remove_wall' %(integer expected")
-      assert.error_matches(function() one:ray(0, 0, 1) end, "#4 to 'ray' %(")
-      other:remove_wall(2)
-      assert.equal(4, other:wall(1, 2, 3, 4))
-      local buf = { 8, 8, 8, 8, 8 }
-      assert.same({ 1, 3, 4 }, sorted(table.move(one:walls(buf), 1, 3, 1, {})))
-      assert.is_nil(buf[4])
-    end)
-  end)
-
-  it("have heights in three dimensions", function()
-    local net = new_network { dimensions = 3 }
-    local one = net:member(1)
-    net:finish(function()
-      local low, high = one:wall(0, 5, 10, 5, 0, 3), one:wall(0, 5, 10, 5)
-      assert.same({ 0, 5, 10, 5, false, 0, 3 }, { one:get_wall(low) })
-      assert.same({ -math.huge, math.huge }, { select(6, one:get_wall(high)) })
-      assert.same({ high, 5, 5, 4 }, { one:ray(5, 0, 4, 5, 10, 4) })
-      assert.same({ low, 5, 5, 2 }, { one:ray(5, 0, 2, 5, 10, 2) })
-      assert.error_matches(function() one:wall(0, 5, 10, 5, 3, 0) end, "#6 to 'wall' %(z1 must not be less than z0")
-    end)
-  end)
-
-  it("need a world that was opened with them", function()
-    local net = new_network { sight = false }
-    local one = net:member(1)
-    net:finish(function()
-      one:enter(1, 5, 5)
-      for _, name in ipairs { "wall", "wall_many", "open_wall", "ray", "walls" } do
-        assert.error_matches(function() one[name](one, 1, 2, 3, 4) end,
-          ("attempt to call '%s' where there are no walls: open it with sight = true"):format(name))
-      end
-      assert.error_matches(function() one:add_node(1, 1, 5, {}, { sight = true }) end, "option 'sight' needs walls")
-      assert.error_matches(function() one:add_node(1, 1, 5, {}, { linger = 1 }) end, "of nodes with sight = true")
-      one:add_node(1, 1, 5, {})
-    end)
-  end)
-
   it("are asked for once, where the process that leads dies", function()
     for run = 1, random_run.runs(4) do
       local net = new_network { seed = SEED + run, processes = { 1, 1, 2, 0 }, lose = 0.1 }
