@@ -116,6 +116,10 @@ void *laoi_new_wire(lua_State *L, size_t size);
 
 uint32_t laoi_u32(lua_State *L, int i);
 
+/* What a reader of any bytes returns: nil and the reason; of a verdict true, where there is no fault. */
+int laoi_refuse(lua_State *L, const char *why);
+int laoi_push_verdict(lua_State *L, const char *fault);
+
 /* Each adds its functions to the table on top: aoi.core's `wire`; the outbox also to its `world`. */
 void laoi_open_moves(lua_State *L);
 void laoi_open_outbox(lua_State *L);

@@ -282,12 +282,6 @@ static int continued(lua_State *L, int status, lua_KContext turn) {
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
-static int refuse_events(lua_State *L, const char *why) {
-    lua_pushnil(L);
-    lua_pushstring(L, why);
-    return 2;
-}
-
 /* Applies EVENTS to the views; the news goes behind what waits.  Returns 0; or what is returned to Lua: nil and a reason. */
 static int apply_message(lua_State *L, inbox *x) {
     size_t size = 0;
@@ -295,11 +289,11 @@ static int apply_message(lua_State *L, inbox *x) {
     const unsigned char *p = laoi_message(L, 1, &size);
     x->messages++;
     x->bytes += size;
-    if (!p) return refuse_events(L, "a message is a string");
+    if (!p) return laoi_refuse(L, "a message is a string");
     if (size < WIRE_HEAD || p[0] != WIRE_VERSION || p[1] != WIRE_EVENTS || p[2] & ~WIRE_ASK || p[3])
-        return refuse_events(L, "no message of events");
+        return laoi_refuse(L, "no message of events");
     const char *fault = laoi_inbox_parse(x, p + WIRE_HEAD, p + size, &room);
-    if (fault) return refuse_events(L, fault);
+    if (fault) return laoi_refuse(L, fault);
     if (!room) return laoi_nomemory(L);
     uint32_t seq = wire_get32(p + 4);
     bool lost = x->torn || seq != x->seq + 1, ask = p[2];

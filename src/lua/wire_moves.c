@@ -13,6 +13,18 @@ void *laoi_new_wire(lua_State *L, size_t size) {
     return p;
 }
 
+int laoi_refuse(lua_State *L, const char *why) {
+    lua_pushnil(L);
+    lua_pushstring(L, why);
+    return 2;
+}
+
+int laoi_push_verdict(lua_State *L, const char *fault) {
+    if (fault) return laoi_refuse(L, fault);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
 uint32_t laoi_u32(lua_State *L, int i) {
     int64_t v = laoi_integer(L, i);
     if (v < 0 || v > UINT32_MAX) laoi_argerror(L, i, "an unsigned number of 32 bits expected");
@@ -103,12 +115,6 @@ static int apply_moves(laoi_space *b, const wire_moves *m, bool refuse_all) {
     return refuse_all ? AOI_EGONE : aoi_move_many(b->core, rows, m->count, NULL);
 }
 
-static int refuse_moves(lua_State *L, const char *why) {
-    lua_pushnil(L);
-    lua_pushstring(L, why);
-    return 2;
-}
-
 /* Whether the table at index `barred`, if there is one, has the id as a key. */
 static bool is_barred(lua_State *L, int barred, int64_t id) {
     if (!lua_istable(L, barred)) return false;
@@ -142,8 +148,8 @@ static int wire_apply(lua_State *L) {
     if (!lua_istable(L, 3)) return laoi_typeerror(L, 3, "table");
     const unsigned char *p = (const unsigned char *)lua_tolstring(L, 2, &size);
     const char *fault = wire_read_moves(&m, p, size);
-    if (fault) return refuse_moves(L, fault);
-    if (m.dims != b->dims) return refuse_moves(L, "wrong dimensions");
+    if (fault) return laoi_refuse(L, fault);
+    if (m.dims != b->dims) return laoi_refuse(L, "wrong dimensions");
     int result = apply_moves(b, &m, lua_istable(L, 4));
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
     if (result != AOI_OK) bad = move_good_rows(L, 4, b, aoi_row_buffer(b->core, m.count), m.count);

@@ -4,13 +4,12 @@
 
 /* ---- collecting --------------------------------------------------------------------------------------------------- */
 
-static uint32_t place_of(post *p, const aoi_space *core, int64_t target) {
+static post_place place_of(const aoi_space *core, int64_t target) {
     aoi_entity e = aoi_find(core, target);
-    post_place *at = p->places + p->place_count;
-    *at = (post_place){0};
-    (void)aoi_kind(core, e, &at->kind);
-    (void)aoi_position(core, e, at->pos);
-    return p->place_count++;
+    post_place at = {0};
+    (void)aoi_kind(core, e, &at.kind);
+    (void)aoi_position(core, e, at.pos);
+    return at;
 }
 
 static void collect_event(post *p, const laoi_space *b, const aoi_event *ev) {
@@ -21,7 +20,8 @@ static void collect_event(post *p, const laoi_space *b, const aoi_event *ev) {
     if (k->stale || k->space != b) return;
     post_chain *chain = c->chains + (ev->kind == AOI_ENTER);
     bool place = c->places && ev->kind == AOI_ENTER;
-    p->events[i] = (post_event){ev->target, AOI_NONE, place ? place_of(p, b->core, ev->target) : AOI_NONE};
+    if (place) p->places[p->place_count] = place_of(b->core, ev->target);
+    p->events[i] = (post_event){ev->target, AOI_NONE, place ? p->place_count++ : AOI_NONE};
     if (chain->count++) p->events[chain->last].next = i;
     else chain->first = i;
     chain->last = i;
@@ -174,13 +174,9 @@ static bool write_whole(post *p, uint32_t r, bool empty) {
     unsigned char *q = p->bytes + p->size;
     for (size_t i = 0; i < n; i++) {
         q = wire_put_id(q, ids[i], g.width);
-        if (c->places) {
-            aoi_entity e = aoi_find(b->core, ids[i]);
-            post_place at = {0};
-            (void)aoi_kind(b->core, e, &at.kind);
-            (void)aoi_position(b->core, e, at.pos);
-            q = post_put_place(q, &at, b->dims);
-        }
+        if (!c->places) continue;
+        const post_place at = place_of(b->core, ids[i]);
+        q = post_put_place(q, &at, b->dims);
     }
     p->size = (uint32_t)(q - p->bytes);
     c->opened = true;

@@ -176,7 +176,6 @@ typedef struct world_router {
     world_bytes *out; /* by shard * WORLD_TAGS + tag */
     uint32_t out_cap;
     uint64_t rows[WORLD_TAGS]; /* written so far */
-    uint32_t ghosts, reals;
     int64_t *ids;
     world_whole *wholes;
     uint32_t id_cap, whole_count, whole_cap;
@@ -190,6 +189,9 @@ world_router *world_self(lua_State *L);                                         
 bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags); /* false when memory is refused */
 /* The entity's slot and record; AOI_NONE: not in the core. */
 uint32_t world_slot(world_router *r, int64_t id, world_record **record);
+/* The record of the entity whose id is the first argument of a method, NULL: it is not in the core; and the router. */
+world_record *world_argument(lua_State *L, world_router **r);
+int world_push_shards(lua_State *L, world_members shards); /* a list; returns 1 */
 
 static inline bool world_is_own(const world_record *r) { /* real here, and it has not left; NULL: no */
     return r && (r->flags & (WORLD_REAL | WORLD_LEFT)) == WORLD_REAL;
@@ -200,6 +202,8 @@ world_mover *world_find_mover(const world_router *r, uint32_t slot, const world_
 /* Tiles have changed owners: an own entity that another shard is to have, or that others must hear of from now on, is
  * moved to where it is; false when memory is refused. */
 bool world_reconsider(world_router *r, uint32_t slot);
+/* Of a call of the core: 0; or raises what it has been refused for. */
+int world_done(lua_State *L, int result);
 /* A row with all that there is to say of an entity; false when memory is refused. */
 bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
                       const double *pos);

@@ -144,11 +144,6 @@ static size_t read_seen(lua_State *L, world_router *r, int i, size_t step) {
     return n;
 }
 
-static int adopted(lua_State *L, int result) {
-    if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    return result == AOI_OK ? 0 : luaL_error(L, "aoi: %s", aoi_result_text(result));
-}
-
 /* Behind the first of `seen`, which it says more of, come targets that are hidden.  Returns how many there are then. */
 static size_t read_states(lua_State *L, world_router *r, int i, size_t n) {
     size_t size, seen = 0;
@@ -181,7 +176,7 @@ static int r_adopt_past_walls(lua_State *L) {
     size_t n = read_states(L, r, 9, read_seen(L, r, 5, 2));
     int result = aoi_sight_add_node(sight, e, laoi_integer(L, 3), &a.area, (uint32_t)linger, &made);
     if (result == AOI_OK) result = aoi_sight_recall(sight, made, r->ids, n);
-    return adopted(L, result);
+    return world_done(L, result);
 }
 
 /* adopt(id, node, area, seen, width): adds the node as one that has seen these. */
@@ -192,7 +187,7 @@ static int r_adopt(lua_State *L) {
     int64_t node = laoi_integer(L, 3);
     check_area(L, 4, r->space->dims, &a);
     size_t n = read_seen(L, r, 5, 1);
-    return adopted(L, aoi_adopt_node(r->space->core, e, node, &a.area, r->ids, n, NULL));
+    return world_done(L, aoi_adopt_node(r->space->core, e, node, &a.area, r->ids, n, NULL));
 }
 
 /* set(id, node, area): the whole area becomes this one. */
@@ -201,9 +196,7 @@ static int r_set(lua_State *L) {
     laoi_area_arg a;
     aoi_node node = laoi_node(L, r->space, 2, NULL);
     check_area(L, 4, r->space->dims, &a);
-    int result = aoi_set_area(r->space->core, node, &a.area);
-    if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    return result == AOI_OK ? 0 : luaL_error(L, "aoi: %s", aoi_result_text(result));
+    return world_done(L, aoi_set_area(r->space->core, node, &a.area));
 }
 
 /* check_area(bytes, dimensions): true; or nil and a reason. */
@@ -213,14 +206,7 @@ static int l_check_area(lua_State *L) {
     const char *bytes = luaL_checklstring(L, 1, &size);
     int64_t dims = laoi_integer(L, 2);
     if (dims != 2 && dims != 3) return laoi_argerror(L, 2, "2 or 3 expected");
-    const char *fault = area_from(bytes, size, (int)dims, &a);
-    if (!fault) {
-        lua_pushboolean(L, 1);
-        return 1;
-    }
-    lua_pushnil(L);
-    lua_pushstring(L, fault);
-    return 2;
+    return laoi_push_verdict(L, area_from(bytes, size, (int)dims, &a));
 }
 
 const luaL_Reg world_area_methods[] = {

@@ -103,18 +103,16 @@ static int r_follow(lua_State *L) {
 
 /* doubt(id): a ghost that no owner has named yet: it may be named as one that comes near. */
 static int r_doubt(lua_State *L) {
-    world_router *r = world_self(L);
-    world_record *record;
-    (void)world_slot(r, laoi_integer(L, 2), &record);
+    world_router *r;
+    world_record *record = world_argument(L, &r);
     if (record && !(record->flags & WORLD_REAL)) record->doubted = r->epoch - 1;
     return 0;
 }
 
 /* want(id, whether): what of it comes stays when it goes far, doubted until an owner has named it. */
 static int r_want(lua_State *L) {
-    world_router *r = world_self(L);
-    world_record *record;
-    (void)world_slot(r, laoi_integer(L, 2), &record);
+    world_router *r;
+    world_record *record = world_argument(L, &r);
     if (!record) return 0;
     record->flags &= ~(uint32_t)WORLD_WANTED;
     if (lua_toboolean(L, 3)) record->flags |= WORLD_WANTED;

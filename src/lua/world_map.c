@@ -75,16 +75,20 @@ static int m_tile(lua_State *L) {
     return 2;
 }
 
+int world_push_shards(lua_State *L, world_members shards) {
+    lua_createtable(L, (int)shards.count, 0);
+    for (uint32_t i = 0; i < shards.count; i++) {
+        lua_pushinteger(L, shards.at[i]);
+        lua_rawseti(L, -2, (laoi_index)i + 1);
+    }
+    return 1;
+}
+
 /* audience(x, y): a list of shards, the owner among them. */
 static int m_audience(lua_State *L) {
     const world_map *m = check_map(L);
-    uint32_t set = world_audience(m, tile_arg(L, m));
-    lua_createtable(L, (int)m->sets[set].count, 0);
-    for (uint32_t i = 0; i < m->sets[set].count; i++) {
-        lua_pushinteger(L, m->members[m->sets[set].first + i]);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
-    return 1;
+    const world_set *set = m->sets + world_audience(m, tile_arg(L, m));
+    return world_push_shards(L, (world_members){m->members + set->first, set->count});
 }
 
 /* stays(shard, x, y): whether a real of that shard remains its own there. */

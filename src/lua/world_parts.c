@@ -129,13 +129,7 @@ static int l_check_part(lua_State *L) {
             last = s.tag;
         }
     }
-    if (!fault) {
-        lua_pushboolean(L, 1);
-        return 1;
-    }
-    lua_pushnil(L);
-    lua_pushstring(L, fault);
-    return 2;
+    return laoi_push_verdict(L, fault);
 }
 
 static bool find_section(const unsigned char *bytes, size_t size, int tag, section *s) {
@@ -177,7 +171,7 @@ static aoi_entity handle_of(const world_router *r, uint32_t slot) {
     return (aoi_entity){slot, r->space->core->world.entities[slot].generation};
 }
 
-static int core_done(lua_State *L, int result) {
+int world_done(lua_State *L, int result) {
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
     if (result != AOI_OK) return luaL_error(L, "aoi: %s", aoi_result_text(result));
     return 0;
@@ -194,7 +188,7 @@ static void apply_move(lua_State *L, world_router *r, section *s, int width) {
         }
         uint32_t slot = ghost_slot(L, r, world_read_id(&s->in, width), "moved");
         for (int a = 0; a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
-        if (slot != AOI_NONE) core_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
+        if (slot != AOI_NONE) world_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
     }
 }
 
@@ -204,11 +198,12 @@ static bool name_again(lua_State *L, world_router *r, int64_t id, uint32_t life,
     world_record *record;
     uint32_t slot = world_slot(r, id, &record);
     if (!record || record->flags & WORLD_REAL) return false;
-    if (record->life != life) core_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
+    if (record->life != life) world_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
     if (record->life != life || !(record->doubted || r->unsure)) return false;
     record->doubted = 0;
-    core_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
-    if (aoi_kind_of(r->space->core, slot) != kind) core_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
+    world_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
+    if (aoi_kind_of(r->space->core, slot) != kind)
+        world_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
     return true;
 }
 
@@ -224,7 +219,7 @@ static void apply_enter(lua_State *L, world_router *r, section *s, int width) {
         int result = aoi_enter(r->space->core, id, pos, kind, &e);
         if (result == AOI_EEXIST)
             luaL_error(L, "aoi: shard %d received entity %s twice", (int)r->self, laoi_spell(L, id));
-        core_done(L, result);
+        world_done(L, result);
         if (!world_note(r, e.index, life, 0)) laoi_nomemory(L);
     }
 }
@@ -238,11 +233,11 @@ static void apply_other(lua_State *L, world_router *r, section *s, int tag, int 
         for (int a = 0; tag == WORLD_FAR && a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
         uint32_t slot = ghost_slot(L, r, id, tag == WORLD_KIND ? "of another kind" : "far");
         if (slot == AOI_NONE) continue;
-        if (tag == WORLD_KIND) core_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
+        if (tag == WORLD_KIND) world_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
         else if (tag == WORLD_FAR && r->records[slot].flags & WORLD_WANTED) {
             r->records[slot].doubted = r->epoch - 1; /* the closed one */
-            core_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
-        } else core_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
+            world_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
+        } else world_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
     }
 }
 
@@ -270,7 +265,7 @@ static int r_apply_moves(lua_State *L) {
     world_router *r = world_self(L);
     for (uint32_t i = 0; i < r->closed_count; i++)
         if (r->closed[i].slot != AOI_NONE)
-            core_done(L, aoi_move(r->space->core, handle_of(r, r->closed[i].slot), r->closed[i].pos));
+            world_done(L, aoi_move(r->space->core, handle_of(r, r->closed[i].slot), r->closed[i].pos));
     r->closed_count = 0;
     r->retells = false;
     return 0;

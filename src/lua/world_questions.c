@@ -17,9 +17,8 @@ static int r_where(lua_State *L) {
 
 /* life(id): of an entity of the core, real or ghost; nothing if it is not there. */
 static int r_life(lua_State *L) {
-    world_router *r = world_self(L);
-    world_record *record;
-    (void)world_slot(r, laoi_integer(L, 2), &record);
+    world_router *r;
+    const world_record *record = world_argument(L, &r);
     if (!record) return 0;
     laoi_pushinteger(L, record->life);
     return 1;
@@ -58,14 +57,14 @@ static bool is_among(const world_router *r, uint32_t slot, int what, int64_t epo
 static int r_ids(lua_State *L) {
     static const char *const whats[] = {"own", "distant", "doubted", NULL};
     world_router *r = world_self(L);
-    const aoi_world *w = &r->space->core->world;
     const int what = luaL_checkoption(L, 2, NULL, whats);
     const int64_t epoch = what == DOUBTED ? laoi_integer(L, 3) : 0;
     int64_t n = 0;
-    lua_newtable(L);
-    for (uint32_t i = 0; i < w->entity_top && i < r->record_cap; i++) {
-        if (!aoi_is_live(w->entities[i].generation) || !is_among(r, i, what, epoch)) continue;
-        laoi_pushinteger(L, w->entities[i].id);
+    lua_newtable(L); /* it may run a finalizer, which may close the space */
+    for (uint32_t i = 0; r->space->core && i < r->space->core->world.entity_top && i < r->record_cap; i++) {
+        const aoi_entity_record *e = r->space->core->world.entities + i;
+        if (!aoi_is_live(e->generation) || !is_among(r, i, what, epoch)) continue;
+        laoi_pushinteger(L, e->id);
         lua_rawseti(L, -2, (laoi_index)++n);
     }
     laoi_pushinteger(L, n);

@@ -29,6 +29,13 @@ uint32_t world_slot(world_router *r, int64_t id, world_record **record) {
     return slot;
 }
 
+world_record *world_argument(lua_State *L, world_router **r) {
+    world_record *record;
+    *r = world_self(L);
+    (void)world_slot(*r, laoi_integer(L, 2), &record);
+    return record;
+}
+
 static world_record *entity_arg(lua_State *L, world_router *r, uint32_t *slot) {
     int64_t id = laoi_integer(L, 2);
     world_record *record;
@@ -75,18 +82,15 @@ static int r_note(lua_State *L) {
 
 /* owns(id): whether it is real here and has not left. */
 static int r_owns(lua_State *L) {
-    world_router *r = world_self(L);
-    world_record *record;
-    (void)world_slot(r, laoi_integer(L, 2), &record);
-    lua_pushboolean(L, world_is_own(record));
+    world_router *r;
+    lua_pushboolean(L, world_is_own(world_argument(L, &r)));
     return 1;
 }
 
 /* ghost(id): whether the core has it as a ghost, and since which epoch that is doubted, false: it is not. */
 static int r_ghost(lua_State *L) {
-    world_router *r = world_self(L);
-    world_record *record;
-    (void)world_slot(r, laoi_integer(L, 2), &record);
+    world_router *r;
+    const world_record *record = world_argument(L, &r);
     lua_pushboolean(L, record && !(record->flags & WORLD_REAL));
     if (record && record->doubted) laoi_pushinteger(L, record->doubted);
     else lua_pushboolean(L, 0);
@@ -218,11 +222,7 @@ static int r_read(lua_State *L) {
     const unsigned char *bytes = laoi_message(L, 2, &size);
     const char *fault = wire_read_moves(&m, bytes, size);
     if (!fault && m.dims != dims) fault = "wrong dimensions";
-    if (fault) {
-        lua_pushnil(L);
-        lua_pushstring(L, fault);
-        return 2;
-    }
+    if (fault) return laoi_refuse(L, fault);
     lua_settop(L, 3);
     lua_newtable(L);
     if (!reserve_movers(r, m.count)) return laoi_nomemory(L);

@@ -147,7 +147,7 @@ bool world_find_audiences(world_map *m, uint32_t left, uint32_t low, uint32_t ri
 
 /* ---- maps -------------------------------------------------------------------------------------------------------- */
 
-static void free_map(world_map *m) {
+void world_drop_map(world_map *m) {
     aoi_memory memory = shared_memory();
     uint32_t tiles = m->columns * m->rows;
     AOI_FREE(&memory, m->owners, tiles);
@@ -180,12 +180,8 @@ world_map *world_new_map(const world_map *like) {
     m->by_members.slots = copy_block(like->by_members.slots, like->by_members.size * sizeof *m->by_members.slots,
                                      like->by_members.size * sizeof *m->by_members.slots, &done);
     if (done) return m;
-    free_map(m);
+    world_drop_map(m);
     return NULL;
-}
-
-void world_drop_map(world_map *m) {
-    free_map(m);
 }
 
 static atomic_flag maps_busy = ATOMIC_FLAG_INIT; /* for the list and the users of each: never held for long */
@@ -228,7 +224,7 @@ world_map *world_share_map(world_map *m) {
         maps = m;
     }
     unlock_maps();
-    if (same) free_map(m);
+    if (same) world_drop_map(m);
     return same ? same : m;
 }
 
@@ -239,5 +235,5 @@ void world_release_map(world_map *m) {
     while (last && *link != m) link = &(*link)->next;
     if (last) *link = m->next;
     unlock_maps();
-    if (last) free_map(m);
+    if (last) world_drop_map(m);
 }

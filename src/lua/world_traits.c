@@ -11,9 +11,8 @@ bool world_note_whole(world_router *r, const world_record *record, int64_t id, u
 
 /* trait(id): the entity has traits. */
 static int r_trait(lua_State *L) {
-    world_router *r = world_self(L);
-    world_record *record;
-    (void)world_slot(r, laoi_integer(L, 2), &record);
+    world_router *r;
+    world_record *record = world_argument(L, &r);
     if (record) record->flags |= WORLD_TRAITS;
     return 0;
 }
@@ -36,17 +35,9 @@ static int r_wholes(lua_State *L) {
 
 /* audience(id): the shards that know the entity in the closed epoch, as far as this one does; nil: it is not in the core. */
 static int r_audience(lua_State *L) {
-    world_router *r = world_self(L);
-    world_record *record;
-    (void)world_slot(r, laoi_integer(L, 2), &record);
-    if (!record) return 0;
-    world_members all = world_audience_of(r, record, record->audience, WORLD_IS);
-    lua_createtable(L, (int)all.count, 0);
-    for (uint32_t i = 0; i < all.count; i++) {
-        lua_pushinteger(L, all.at[i]);
-        lua_rawseti(L, -2, (laoi_index)i + 1);
-    }
-    return 1;
+    world_router *r;
+    const world_record *record = world_argument(L, &r);
+    return record ? world_push_shards(L, world_audience_of(r, record, record->audience, WORLD_IS)) : 0;
 }
 
 const luaL_Reg world_trait_methods[] = {
