@@ -218,7 +218,7 @@ describe("failures around the AOI service:", function()
 
     it("learns from its own acknowledgement that it was taken for dead", function()
       server:drop(ANN)
-      assert.is_true(server:receive(ANN, wire.ack(1, false)))
+      assert.is_true(server:receive(ANN, wire.ack(1)))
       net:run()
       assert.is_true(map.closed)
       assert.equal(0, ann:info().seq)
@@ -419,11 +419,11 @@ describe("failures around the AOI service:", function()
         server:tick()
         local seq = state(ANN)
         if window > 1 then
-          assert.is_true(server:receive(ANN, wire.ack(seq - 1, false)))
+          assert.is_true(server:receive(ANN, wire.ack(seq - 1)))
           server:tick()
           assert.is_true(is_behind(ANN))
         end
-        assert.is_true(server:receive(ANN, wire.ack(seq, false)))
+        assert.is_true(server:receive(ANN, wire.ack(seq)))
         server:tick()
         assert.is_false(is_behind(ANN))
       end
@@ -448,7 +448,7 @@ describe("failures around the AOI service:", function()
     it("cannot be told by an acknowledgement of what was never sent", function()
       run_over(20)
       for _, seq in ipairs { 9, 10, 1000, 0xffffffff } do
-        assert.is_true(server:receive(ANN, wire.ack((seq + state(ANN)) % 4294967296, false)))
+        assert.is_true(server:receive(ANN, wire.ack((seq + state(ANN)) % 4294967296)))
       end
       assert.is_true(is_behind(ANN))
     end)

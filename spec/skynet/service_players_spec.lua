@@ -202,7 +202,7 @@ describe("players of the AOI service:", function()
       for i = 1, 3 do step(i) end
       run(function() map:leave(9) end)
       for i = 4, 10 do step(i) end
-      server:receive(ANN, wire.packets_ack(3)) -- the window has room again before all has been taken
+      server:receive(ANN, wire.ack(3, wire.OF_PACKETS)) -- the window has room again before all has been taken
       step(11)
       net:resume(ANN)
       net:run()
@@ -304,7 +304,7 @@ describe("players of the AOI service:", function()
       net:tick(server)
       local window = server.subscribers[ANN].broadcasts
       window.sent, window.acked = 0xfffffc18, 0xfffffc18
-      server:receive(ANN, require("aoi.skynet.wire").broadcasts_ack(77))
+      server:receive(ANN, wire.ack(77, wire.OF_BROADCASTS))
       assert.equal(2 ^ 32 - 1000, window.acked)
       for _ = 1, 200 do run(function() assert.equal(1, map:broadcast(2, ("x"):rep(20000))) end) end
       assert.equal(200, heard)

@@ -170,8 +170,8 @@ describe("the wire format", function()
     assert.equal("02 02 02 08 07 00 00 00 01 00 00 00 01 00 00 00 00 00 00 00 00 01 00 00 "
       .. ("00 "):rep(16) .. "00 00 00 00 00 00 f0 3f", hex(outbox:take(false)))
     assert.equal("02 03 00 02 07 00 00 00 03 00 00 00 02 00 00 00 0a 00 0b 00", hex(wire.refused(7, 3, { 10, 11 }, 2)))
-    assert.equal("02 04 01 00 05 00 00 00", hex(wire.ack(5, true)))
-    assert.equal("02 04 02 00 05 00 00 00", hex(wire.packets_ack(5)))
+    assert.equal("02 04 01 00 05 00 00 00", hex(wire.ack(5, wire.LOST)))
+    assert.equal("02 04 02 00 05 00 00 00", hex(wire.ack(5, wire.OF_PACKETS)))
     assert.equal("02 05 00 00 05 00 00 00", hex(wire.ping(5)))
     assert.equal("02 06 00 00 05 00 00 00", hex(wire.bye(5)))
     assert.equal("02 07 01 00 05 00 00 00", hex(wire.packets(5, true)))
@@ -179,7 +179,7 @@ describe("the wire format", function()
       hex(wire.packet(7, 9, 3, "ab")))
     assert.equal("02 08 01 00 07 00 00 00 64 00 00 00 09 00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 04 00 00 00 "
       .. "05 00 00 00 00 00 00 00 61", hex(wire.broadcast(7, 100, true, 9, { 4 }, { 5 }, "a")))
-    assert.equal("02 04 04 00 64 00 00 00", hex(wire.broadcasts_ack(100)))
+    assert.equal("02 04 04 00 64 00 00 00", hex(wire.ack(100, wire.OF_BROADCASTS)))
     assert.equal("02 09 00 00 07 00 00 00 ff ff ff ff ff ff ff ff", hex(wire.taken(7, -1)))
     assert.equal("02 0a 00 00 00 00 00 00", hex(wire.gone()))
     assert.equal("02 0b 00 00 07 00 00 00 09 00 00 00 00 00 00 00 00 00 00 00 00 00 00 80",
@@ -408,7 +408,7 @@ describe("the readers of the wire format", function()
     local random = rng.new(seed)
     local samples = {
       sample(2), sample(4), sample(8), reference.moves(1, 2, 2, { 1, 2, 3, 4, 5, 6 }, 2, 2, true),
-      reference.moves(1, 2, 3, { 1, 2, 3, 4 }, 1, 8, false), wire.refused(1, 2, { 3, 4 }, 2), wire.ack(1, false),
+      reference.moves(1, 2, 3, { 1, 2, 3, 4 }, 1, 8, false), wire.refused(1, 2, { 3, 4 }, 2), wire.ack(1),
       wire.ping(2), wire.bye(3), wire.taken(1, 2), wire.gone(), wire.broadcast(1, 99, true, 2, { 3 }, { 5 }, "ab"),
       wire.packets(1, true) .. wire.packet(1, 2, nil, "abc") .. wire.packet(1, 2, 7, ""),
     }

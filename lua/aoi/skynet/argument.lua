@@ -44,10 +44,10 @@ function argument.difference(a, b)
   end
 end
 
---- The table of options; an empty one if there is none.
-function argument.options(n, name, options)
+--- The table of options; an empty one if there is none. level: as of argument.fail, 0 by default.
+function argument.options(n, name, options, level)
   if options ~= nil and type(options) ~= "table" then
-    argument.fail(n, name, 0, "table expected, got %s", type(options))
+    argument.fail(n, name, level and level + 1 or 0, "table expected, got %s", type(options))
   end
   return options or {}
 end

@@ -156,7 +156,7 @@ function Client:beat(far)
 end
 
 --- Asks for whole views of all nodes, of which handlers hear the difference.
-function Client:ask_for_all() self.send(wire.ack(taken(self), true)) end
+function Client:ask_for_all() self.send(wire.ack(taken(self), wire.LOST)) end
 
 -- Messages ----------------------------------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ on[wire.PACKETS] = function(self, message, flags, seq)
     local f = map and map.client_handler
     if f then failures.run(self, map, f, list[i + 1], list[i + 3], list[i + 2] or nil) end
   end
-  if flags & ASK ~= 0 then self.send(wire.packets_ack(seq)) end
+  if flags & ASK ~= 0 then self.send(wire.ack(seq, wire.OF_PACKETS)) end
   return true
 end
 
@@ -255,7 +255,7 @@ on[wire.BROADCAST] = function(self, message, flags, link)
   if map and map.broadcast_handler and n > 0 then
     failures.run(self, map, map.broadcast_handler, bytes, target, list, n)
   end
-  if flags & ASK ~= 0 then self.send(wire.broadcasts_ack(sent)) end
+  if flags & ASK ~= 0 then self.send(wire.ack(sent, wire.OF_BROADCASTS)) end
   return true
 end
 

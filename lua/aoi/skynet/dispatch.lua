@@ -41,9 +41,9 @@ end
 
 -- ---- entries that are no groups -------------------------------------------------------------------------------------
 
-local function acknowledge(self, seq, lost)
+local function acknowledge(self, seq, flag)
   self.taken = seq
-  self.send(wire.ack(seq, lost))
+  self.send(wire.ack(seq, flag))
 end
 
 -- A node that another client has added for this one.
@@ -78,7 +78,7 @@ local special = {
   end,
   [wire.MISSED] = function(self, seq) -- or one was not applied to its end: the service is asked for all
     self.counters.lost = self.counters.lost + 1
-    acknowledge(self, seq, true)
+    acknowledge(self, seq, wire.LOST)
   end,
 }
 

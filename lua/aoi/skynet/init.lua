@@ -10,6 +10,7 @@
 
 local skynet = require "skynet"
 local core = require "skynet.core"
+local argument = require "aoi.skynet.argument"
 local Client = require "aoi.skynet.client"
 local call = require "aoi.skynet.call"
 local failures = require "aoi.skynet.failures"
@@ -48,17 +49,12 @@ skynet.dispatch_message, watched = require "aoi.skynet.one_coroutine"(skynet.dis
     if client then skynet.fork(client.continue) end
   end)
 
-local function fail(n, name, text, ...)
-  error(("bad argument #%d to '%s' (%s)"):format(n, name, text:format(...)), 3)
-end
-
 --- Options as of aoi.skynet.service, by name. Returns the address.
 function library.start(options)
-  if options ~= nil and type(options) ~= "table" then fail(1, "start", "table expected, got %s", type(options)) end
   local words = {}
-  for name, value in pairs(options or {}) do
+  for name, value in pairs(argument.options(1, "start", options, 2)) do
     local number, wrong = require("aoi.skynet.service_options").check(name, value)
-    if not number then fail(1, "start", "%s", wrong) end
+    if not number then argument.fail(1, "start", 2, "%s", wrong) end
     words[#words + 1] = name .. "=" .. tostring(number)
   end
   return skynet.newservice("aoi/skynet/service", table.unpack(words))
@@ -181,9 +177,9 @@ end
 -- AOI service of that address or name, of that name on another node of the cluster ("node@name"), or in the caller's
 -- own: "local", where `interval` (1/100 s; 0: only `flush` and `tick` are ticks) is an option too.
 function library.open(service, name, options)
-  if options ~= nil and type(options) ~= "table" then fail(3, "open", "table expected, got %s", type(options)) end
+  argument.options(3, "open", options, 2)
   local address = service ~= "local" and address_of(service)
-  if address == nil then fail(1, "open", "no service '%s'", tostring(service)) end
+  if address == nil then argument.fail(1, "open", 2, "no service '%s'", tostring(service)) end
   local ok, map
   if address then
     ok, map = pcall(open_there, address, "open", name, options)
@@ -199,7 +195,7 @@ end
 -- close.
 function library.gate(service)
   local address = address_of(service)
-  if not address then fail(1, "gate", "no service '%s'", tostring(service)) end
+  if not address then argument.fail(1, "gate", 2, "no service '%s'", tostring(service)) end
   local ok, gate = pcall(open_there, address, "open_gate")
   if ok then return gate end
   error(failures.reason(gate), 2)

@@ -74,8 +74,7 @@ end
 -- are counted as those of aoi.open, behind the service.
 function requests.open(server, address, name, options)
   name = space_name(name)
-  options = options or {}
-  if type(options) ~= "table" then argument_error(3, "open", "table expected, got %s", type(options)) end
+  options = argument.options(3, "open", options)
   local given, space = space_options(options), server.names[name]
   for _, key in ipairs(space and { "engine", "dimensions", "cell", "quantum", "fields" } or {}) do
     if options[key] ~= nil and argument.difference(options[key], space[key]) then

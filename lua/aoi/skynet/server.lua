@@ -40,7 +40,7 @@ local DEFAULTS = {
 --- options: send(address, message) returns true; nil if there is no such address; false if the message cannot be sent.
 -- It must not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, text(pointer,
 -- length): the string, where messages are received as these two, remote(address): whether it is on another machine,
--- queue(): messages that wait for this service, new_space, and DEFAULTS.
+-- queue(): messages that wait for this service, new_space, and DEFAULTS , which service_options.lua checks.
 function Server.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
@@ -67,13 +67,7 @@ function Server.new(options)
       tick_seconds = 0, tick_max = 0, tick_last = 0,
     },
   }, Server)
-  for name, value in pairs(DEFAULTS) do
-    value = options[name] or value
-    if math.type(value) == nil or value < 0 or name == "window" and value < 1 then
-      error(("bad value for option '%s'"):format(name), 2)
-    end
-    self[name] = value
-  end
+  for name, value in pairs(DEFAULTS) do self[name] = options[name] or value end
   self.warn = failures.sparing(self.log, self.now)
   self.post = wire.post(math.tointeger(self.window // 1), math.tointeger(self.max_message // 1))
   self.moves = self.post.moves

@@ -100,13 +100,8 @@ function wire.read_refused(s, out)
   return n, batch
 end
 
-function wire.ack(seq, lost) return head(wire.ACK, lost and wire.LOST or 0, 0, seq) end
-
-function wire.broadcasts_ack(bytes) return head(wire.ACK, wire.OF_BROADCASTS, 0, bytes) end
-
-function wire.packets_ack(seq) return head(wire.ACK, wire.OF_PACKETS, 0, seq) end
-
-function wire.restored_ack(epoch) return head(wire.ACK, wire.OF_RESTORED, 0, epoch) end
+--- flag: LOST, or of what else than EVENTS; nil: none.
+function wire.ack(seq, flag) return head(wire.ACK, flag or 0, 0, seq) end
 
 function wire.ping(seq) return head(wire.PING, 0, 0, seq) end
 

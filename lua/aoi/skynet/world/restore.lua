@@ -312,7 +312,7 @@ local function run(self)
     local done = by_shard and restore_all(self, by_shard) and end_nodes(self, self.renewed_at)
   until self.closed or done and self.renewed == "begun"
   self.renewed, self.restorer = nil, nil
-  self.client.send(wire.restored_ack(self.renewed_at))
+  self.client.send(wire.ack(self.renewed_at, wire.OF_RESTORED))
   for _, record in pairs(self.records) do
     record.saw = nil
     if record.area and self.outbox:owns(record.watcher) then -- else the request is still under way
