@@ -66,6 +66,12 @@ describe("failures around the AOI service:", function()
     end)
   end
 
+  -- The same, and what it causes is told.
+  local function step(...)
+    move(...)
+    net:tick(server)
+  end
+
   describe("a subscriber that died", function()
     it("is told so before a map that it opens is there: that is an error, and it opens it again", function()
       local closed = 0
@@ -86,18 +92,15 @@ describe("failures around the AOI service:", function()
 
     it("is noticed by the next message to it, and all that it had is gone", function()
       net:kill(ANN)
-      move(same_map, 2, 2)
-      net:tick(server)
+      step(same_map, 2, 2)
       assert.is_not_nil(server.subscribers[ANN], "nothing was sent to it, so nobody knows")
-      move(same_map, 2, 100)
-      net:tick(server)
+      step(same_map, 2, 100)
       assert.is_nil(server.subscribers[ANN])
       assert.equal(1, server.counters.deaths)
       assert.equal(1, core():count())
       assert.is_false(core():has(1))
       assert.equal("-1", take "bob")
-      move(same_map, 2, 0)
-      net:tick(server)
+      step(same_map, 2, 0)
       assert.equal("", take "bob", "there is nobody left to see")
       assert.is_true(core():check())
     end)
@@ -193,27 +196,21 @@ describe("failures around the AOI service:", function()
       assert.equal(2, server.counters.pings)
     end)
 
-    it("is not who asks for something now and then", function()
-      server.silence = 60
-      net:stall(ANN)
-      for t = 1, 100 do
-        net.time = t
-        server:call(ANN, "count", map.number)
-        server:probe_all()
-      end
-      assert.is_not_nil(server.subscribers[ANN])
-    end)
-
-    it("is not who moves something now and then", function()
-      server.silence = 60
-      net:stall(ANN)
-      for t = 1, 100 do
-        net.time = t
-        assert.is_true(server:receive(ANN, reference.moves(map.link, t, 2, { 1, t, 0 }, 1, 2, false)))
-        server:probe_all()
+    it("is not who asks for something now and then, or moves it", function()
+      for _, act in ipairs {
+        function() server:call(ANN, "count", map.link) end,
+        function(t) assert.is_true(server:receive(ANN, reference.moves(map.link, t, 2, { 1, t, 0 }, 1, 2, false))) end,
+      } do
+        begin { silence = 60 }
+        net:stall(ANN)
+        for t = 1, 100 do
+          net.time = t
+          act(t)
+          server:probe_all()
+        end
+        assert.is_not_nil(server.subscribers[ANN])
       end
       assert.same({ 100, 0 }, { core():position(1) })
-      assert.is_not_nil(server.subscribers[ANN])
     end)
 
     it("learns from its own acknowledgement that it was taken for dead", function()
@@ -294,8 +291,7 @@ describe("failures around the AOI service:", function()
       assert.equal("+2 +5", take "ann")
       assert.is_false(is_behind(ANN))
       assert.equal(1, resyncs())
-      move(same_map, 2, 100)
-      net:tick(server)
+      step(same_map, 2, 100)
       assert.equal("-2", take "ann", "and goes on as before")
       assert.equal(0, ann.counters.lost)
     end)
@@ -374,8 +370,7 @@ describe("failures around the AOI service:", function()
       local line = net.lines[SERVICE .. ">" .. ANN]
       assert.equal(line.first, line.last)
       line[line.first], line.first = nil, line.first + 1 -- it never happened
-      move(same_map, 3, 1)
-      net:tick(server)
+      step(same_map, 3, 1)
       assert.equal("+3", take "ann")
       assert.equal(1, ann.counters.lost)
       net:tick(server)
@@ -465,8 +460,7 @@ describe("failures around the AOI service:", function()
         map:add_node(1, 1, 10, handlers "ann")
       end)
       for i = 1, 20 do
-        move(same_map, 2, i % 2 == 0 and 1 or 100)
-        net:tick(server)
+        step(same_map, 2, i % 2 == 0 and 1 or 100)
       end
       assert.equal(19, #heard.ann)
       assert.equal(0, overruns())
@@ -487,8 +481,7 @@ describe("failures around the AOI service:", function()
     assert.matches("could not be sent", logged)
     assert.equal(sent, server.counters.messages)
     server.send = send
-    move(same_map, 3, 1)
-    net:tick(server)
+    step(same_map, 3, 1)
     assert.equal("+3", take "ann")
     assert.equal(1, ann.counters.lost)
     net:tick(server)
@@ -526,12 +519,10 @@ describe("failures around the AOI service:", function()
       local news = {}
       on.enter = function(_, target) news[#news + 1] = "+" .. target end
       on.leave = function(_, target) news[#news + 1] = "-" .. target end
-      move(same_map, 2, 50)
-      net:tick(server)
+      step(same_map, 2, 50)
       assert.same({ "+2" }, news)
       on.leave = nil
-      move(same_map, 2, 0)
-      net:tick(server)
+      step(same_map, 2, 0)
       assert.same({ "+2" }, news)
       assert.same({}, ann.logged)
     end)
@@ -542,22 +533,19 @@ describe("failures around the AOI service:", function()
         map:add_node(3, 6, 5, { enter = function() error "oh no" end, leave = on.leave })
         map:add_node(3, 7, 5, on)
       end)
-      move(same_map, 2, 50)
-      net:tick(server)
+      step(same_map, 2, 50)
       assert.equal("+2", take "more")
       assert.equal(1, #ann.logged)
       assert.matches("oh no.*traceback", ann.logged[1])
       local caught
       map:on_error(function(...) caught = { ... } end)
-      move(same_map, 2, 0)
-      net:tick(server)
+      step(same_map, 2, 0)
       local problem = {}
       net:run(function()
         map:remove_node(3, 6)
         map:add_node(3, 6, 5, function() error(problem) end)
       end)
-      move(same_map, 2, 50)
-      net:tick(server)
+      step(same_map, 2, 50)
       assert.same({ problem, 3, 2, 6 }, caught)
       assert.equal(problem, caught[1], "the very error")
       map:on_error(function() error "worse" end)
@@ -616,10 +604,8 @@ describe("failures around the AOI service:", function()
       net:run(function() map:add_node(3, 6, 5, raise) end)
       local function fail_with(value)
         told = value
-        move(same_map, 2, 50)
-        net:tick(server)
-        move(same_map, 2, 0)
-        net:tick(server)
+        step(same_map, 2, 50)
+        step(same_map, 2, 0)
       end
       net:tick(server)
       local logged = #ann.logged
@@ -680,12 +666,9 @@ describe("failures around the AOI service:", function()
       local order = {}
       local on, go = waiting_handlers(order)
       net:run(function() map:add_node(3, 6, 5, on) end)
-      move(same_map, 2, 50)
-      net:tick(server)
-      move(same_map, 2, 0)
-      net:tick(server)
-      move(same_map, 2, 50)
-      net:tick(server)
+      step(same_map, 2, 50)
+      step(same_map, 2, 0)
+      step(same_map, 2, 50)
       assert.same({ "begin 3+2" }, order)
       assert.is_true(ann:info().parked > 0)
       go "3+2"
@@ -744,8 +727,7 @@ describe("failures around the AOI service:", function()
       for _, text in ipairs(order) do begun[#begun + 1] = text:match "begin (%d+%+%d+)" end
       assert.equal(3, #begun)
       assert.equal(3, #order)
-      move(same_map, 2, 50)
-      net:tick(server)
+      step(same_map, 2, 50)
       go(begun[1]) -- its watcher's others follow, in turn; the last of them waits again
       assert.equal("end " .. begun[1], order[4])
       assert.matches("^begin " .. begun[1]:match "%d+", order[5])
@@ -792,10 +774,8 @@ describe("failures around the AOI service:", function()
       local on, go = waiting_handlers(order)
       map:handlers_wait "free"
       net:run(function() map:add_node(3, 6, 5, on) end)
-      move(same_map, 2, 50)
-      net:tick(server)
-      move(same_map, 2, 0)
-      net:tick(server)
+      step(same_map, 2, 50)
+      step(same_map, 2, 0)
       go "3+2"
       assert.same({ "begin 3+2", "3-2", "end 3+2" }, order)
       assert.equal(0, ann:info().queued)
@@ -835,8 +815,7 @@ describe("failures around the AOI service:", function()
           net:tick(server) -- these C has called
           assert.same({ "begin 1+2", "begin 1+3" }, sorted(10, 11))
           move(third, 2, 50)
-          move(third, 3, 50)
-          net:tick(server)
+          step(third, 3, 50)
           assert.same({ "1-2", "1-3" }, sorted(12, #order))
           for _, text in ipairs { "1+2", "1+3" } do go(text) end
           assert.equal(0, eve:info().queued)
@@ -858,10 +837,8 @@ describe("failures around the AOI service:", function()
           leave = function(_, target) order[#order + 1] = "-" .. target end,
         })
       end)
-      move(same_map, 2, 50)
-      net:tick(server)
-      move(same_map, 2, 0)
-      net:tick(server)
+      step(same_map, 2, 50)
+      step(same_map, 2, 0)
       assert.same({}, order)
       assert(coroutine.resume(waiting_co))
       assert.same({ "-2" }, order)
@@ -915,8 +892,7 @@ describe("failures around the AOI service:", function()
           assert.is_true(ann:info().parked <= 40000, ann:info().parked)
           assert.equal(1, #ann.logged)
           assert.matches("a handler of entity 3 in space 'map' has not returned", ann.logged[1])
-          move(same_map, 2, 100)
-          net:tick(server)
+          step(same_map, 2, 100)
           assert.equal("-2", take "ann", "others hear")
           assert(coroutine.resume(waiting_co))
           assert.equal(0, wrong())

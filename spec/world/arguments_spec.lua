@@ -205,8 +205,7 @@ describe("arguments of a world", function()
 
   it("arrays are checked as a map's, and errors are the caller's", function()
     local texts = same_errors(function(space) space:enter(1, 5, 5) end, {
-      { "flush", { "1", 2, 3 } }, { "flush", { 1, 2 } }, { "flush", { 1, "2", 3 } }, { "flush", 5 },
-      { "flush", { 1, 2, 0 / 0 } }, { "flush", { 1.5, 2, 3 } }, { "flush", { 1, 2, 3 }, 2 },
+      { "flush", { "1", 2, 3 } }, { "flush", { 1, 2, 0 / 0 } }, { "flush", { 1.5, 2, 3 } },
       { "move_many", { "1", 2, 3 } }, { "enter_many", { "5", 1, 1 } }, { "enter_many", { 5, 1 } },
       { "enter_many", { 5.5, 1, 1 } }, { "enter_many", { 5, 1, 1 / 0 } }, { "enter_many", { 5, true, 1 } },
       { "near_many", { 1 }, 5 }, { "near_many", {}, "x" }, { "near_many", {}, { radius = -1 } },

@@ -13,6 +13,7 @@ local new_sight = require("aoi.sight").new
 local new_sync = require("aoi.sync").new
 local plain = require "aoi.skynet.world.plain"
 local tiles = require "aoi.skynet.world.tiles"
+local wire_reference = require "spec.support.wire_reference"
 local world = require "aoi.skynet.native" "world"
 
 local replay = {}
@@ -22,7 +23,7 @@ Replay.__index = Replay
 function replay.new(plan, dimensions, options)
   local space = aoi.new { engine = "grid", delivery = "deferred", dimensions = dimensions }
   local self = setmetatable({
-    space = space, dimensions = dimensions, lines = {}, lives = {}, replaced = {}, drained = {}, rows = {},
+    space = space, dimensions = dimensions, lines = {}, lives = {}, replaced = {}, drained = {},
     router = world.router(space, tiles.map(plan), 1), -- knows how areas are packed
     sight = new_sight(space), wall_of = {}, count = 0,
   }, Replay)
@@ -71,7 +72,7 @@ function MAKE.remove(self, id, node) self.space:remove_node(id, node) end
 
 function MAKE.move(self, id, x, y, z) self.space:move(id, x, y, z) end
 
-function MAKE.rows(self, bytes) self.space:move_many(self.rows, world.read_rows(bytes, self.rows)) end
+function MAKE.rows(self, bytes) self.space:move_many((wire_reference.read_moves(bytes))) end
 
 function MAKE.kind(self, id, kind) self.space:set_kind(id, kind) end
 

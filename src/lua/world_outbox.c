@@ -221,27 +221,6 @@ static int o_owned(lua_State *L) {
 
 /* ---- functions ---------------------------------------------------------------------------------------------------- */
 
-/* read_rows(bytes, list): MOVES into a flat list; returns the number of rows; for replays of what a shard has logged.  Raises where it is none. */
-static int l_read_rows(lua_State *L) {
-    size_t size;
-    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
-    wire_moves m;
-    luaL_checktype(L, 2, LUA_TTABLE);
-    if (wire_read_moves(&m, bytes, size)) return laoi_argerror(L, 1, "no message of moves");
-    laoi_index at = 0;
-    for (size_t i = 0; i < m.count; i++) {
-        double pos[3];
-        laoi_pushinteger(L, wire_get_row(&m, i, pos));
-        lua_rawseti(L, 2, ++at);
-        for (int a = 0; a < m.dims; a++) {
-            lua_pushnumber(L, pos[a]);
-            lua_rawseti(L, 2, ++at);
-        }
-    }
-    laoi_pushinteger(L, (int64_t)m.count);
-    return 1;
-}
-
 /* home(id, n): which of n equal buckets the id falls into, from 1 on; the same on every machine. */
 static int l_home(lua_State *L) {
     uint64_t id = (uint64_t)laoi_integer(L, 1);
@@ -267,7 +246,7 @@ void world_open_outbox(lua_State *L) {
                                        {"owned", o_owned},
                                        {"has_moved", o_has_moved},
                                        {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"read_rows", l_read_rows}, {"home", l_home}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"home", l_home}, {NULL, NULL}};
     int world = lua_gettop(L);
     laoi_open_outbox(L);
     lua_getfield(L, world, "outbox");
