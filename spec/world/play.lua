@@ -7,6 +7,7 @@
 --                                                           disturb(net): called all the time
 --   local nodes, events, space, answers = play.reference(run)    and run.replaced, as of replay.lua
 --   play.check_heard(run, nodes)                            what nodes have heard is that
+--   play.check_entities(net, space [, check_node])          shards have the entities and the nodes of the space
 --   play.check_end(run, space)                              all is quiet: shards and handlers have what the space has
 local aoi = require "aoi"
 local assert = require "luassert"
@@ -271,9 +272,9 @@ function play.is_of_dead(dead, id)
   return dead[math.floor(id % 5000000000 / 100)] or dead.client and dead.client.outbox:owns(id) ~= nil
 end
 
---- Shards and handlers have what the space has.
-function play.check_end(run, space)
-  local net, count = run.net, 0
+--- The entities of all shards are as the space has them. check_node(shard, rec): of each node. Returns how many.
+function play.check_entities(net, space, check_node)
+  local count = 0
   for _, shard in ipairs(net.shards) do
     for id, ent in pairs(shard.ents) do
       count = count + 1
@@ -285,10 +286,18 @@ function play.check_end(run, space)
       for number, rec in pairs(ent.nodes or {}) do
         n = n + 1
         assert.same((shard.core:area(id, rec.number)), (space:area(id, number)))
+        if check_node then check_node(shard, rec) end
       end
       assert(n == select(2, space:nodes(id)), "nodes differ")
     end
   end
+  return count
+end
+
+--- Shards and handlers have what the space has.
+function play.check_end(run, space)
+  local net = run.net
+  local count = play.check_entities(net, space)
   for _, id in ipairs((space:ids())) do
     local here = false
     for _, shard in ipairs(net.shards) do here = here or shard.ents[id] ~= nil end

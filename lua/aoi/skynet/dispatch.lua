@@ -100,13 +100,7 @@ local function hear(cursor, record, list, at, middle, stop, values)
     at = at + values
     cursor.at = at
     local f = handlers.enter
-    if f and values == 1 then
-      f(watcher, list[i], node)
-    elseif f and values == 4 then
-      f(watcher, list[i], node, list[i + 1], list[i + 2], list[i + 3])
-    elseif f then
-      f(watcher, list[i], node, list[i + 1], list[i + 2], list[i + 3], list[i + 4])
-    end
+    if f then f(watcher, list[i], node, table.unpack(list, i + 1, i + values - 1)) end
   end
 end
 
