@@ -1,6 +1,7 @@
 -- A client's picture as bytes: one that goes from a synchroniser to another and one that stays are sent the same.
 -- spec/world/exact_spec.lua has random histories of that.
 local Client = require "spec.support.client_model"
+local Sight = require "aoi.sight"
 local Sync = require "aoi.sync"
 local aoi = require "aoi"
 local random_run = require "spec.support.random_run"
@@ -65,6 +66,30 @@ describe("a client's picture", function()
       assert.equal(7, player.known[3][1])
       there:move(3, 9, 0)
       assert.same({ 3, n = 1 }, tick(other, player).gone)
+    end
+  end)
+
+  it("lists what walls hide from a view that holds on to it, which may have another life elsewhere", function()
+    local area = { { radius = 5, margin = 4 }, { radius = 1 } }
+    local function with_wall(tick_of, x, is_shut)
+      local space = aoi.new { delivery = "deferred" }
+      space:enter(1, 0, 0)
+      space:enter(2, x, 0)
+      local sight = Sight.new(space)
+      if is_shut then sight:wall(2, -5, 2, 5) end
+      return Sync.new(space, { sight = sight, tick = tick_of })
+    end
+    local sync, player = with_wall(0, 4, true), Client.new(2)
+    sync:add(1, area)
+    tick(sync, player)
+    local bytes, ids, n = sync:picture(1)
+    assert.same({ { 2 }, 1 }, { ids, n })
+    for _, gone in ipairs { {}, { 2 } } do
+      local other = with_wall(1, 7, false)
+      other:add(1, area)
+      other:adopt(1, bytes, gone)
+      local news = tick(other, player)
+      assert.equal(gone[1] and 0 or 1, news and news.appeared.n or 0)
     end
   end)
 

@@ -8,13 +8,13 @@
  * of it waits, and since when; which views saw it at the last tick; a position or a kind is sent again where it is
  * another one here.
  *
- *   bytes    [ 1 version | 1 anew | 4 records | records | 4 pairs | pairs | pass ]   little-endian; times: ages at the last tick
+ *   bytes    [ 1 version | 1 anew | 4 records | records | pass ]   little-endian; times: ages at the last tick
  *   record   [ 8 id | 1 flags | 1 views that saw it | 8 kind | 24 place | 4 since sent_at | 1 units it waits | 1 lacks ]
- *   pair     [ 8 id | 1 view ]    past walls: what the view's area held, hidden or not
+ *            without flags: a target that a wall hides from that view, whose area held it
  *   pass     [ 8 id | 8 mask, 0: none | 4 since it began | 4 offset | 4 size | the text that is sent in pieces ] */
 #include "sync/sync.h"
 
-enum { VERSION = 1, HEAD = 6, RECORD = 48, PAIR = 9, PASS = 28, PLACE = sizeof(aoi_wire_place) / 8 };
+enum { VERSION = 1, HEAD = 6, RECORD = 48, PASS = 28, PLACE = sizeof(aoi_wire_place) / 8 };
 enum { KNOWN = AOI_RECORD_SEEN, WIDE = AOI_RECORD_SAID, KEPT = AOI_RECORD_SAW | AOI_RECORD_WAITS | AOI_RECORD_TOUCH };
 enum { ANY_FLAG = KNOWN | WIDE | KEPT | AOI_RECORD_PIN };
 
@@ -89,30 +89,28 @@ static bool save_pass(const aoi_client *c, size_t used, size_t *size) {
     return true;
 }
 
-/* What the areas of the client's views hold past walls, behind `used` bytes, with their number; false: memory refused. */
-static bool save_held(aoi_sync *y, aoi_entity client, size_t used, size_t *size) {
+/* Records of what walls hide from the client's views, behind those of its own; false: memory refused. */
+static bool save_hidden(aoi_sync *y, aoi_entity client, size_t *size) {
     aoi_memory *m = aoi_sync_memory(y);
     aoi_writer *w = &y->saved;
-    size_t pairs = 0;
     for (uint32_t k = 0; y->sight && k < AOI_MOST_VIEWS; k++) {
         const aoi_node node = aoi_sync_view(y, client, k);
         const size_t n = aoi_sight_saw(y->sight, node, NULL, 0);
         int64_t *saw = n ? aoi_resize(m, NULL, 0, 2 * n * sizeof *saw) : NULL;
         if (!n) continue;
-        if (!saw || !AOI_GROW(m, w->bytes, w->cap, used + 4 + (pairs + n) * PAIR)) {
+        if (!saw || !AOI_GROW(m, w->bytes, w->cap, *size + n * RECORD)) {
             aoi_resize(m, saw, saw ? 2 * n * sizeof *saw : 0, 0);
             return false;
         }
         (void)aoi_sight_saw(y->sight, node, saw, n);
         for (size_t i = 0; i < n; i++) {
-            if (!(saw[2 * i + 1] & AOI_PAIR_WAS)) continue;
-            unsigned char *p = w->bytes + used + 4 + pairs++ * PAIR;
-            *aoi_put_bytes(p, (uint64_t)saw[2 * i], 8) = (unsigned char)k;
+            const past_record r = {.id = saw[2 * i], .views = 1u << k};
+            if (saw[2 * i + 1] & AOI_PAIR_SEEN) continue;
+            (void)put_past(w->bytes + *size, &r);
+            *size += RECORD;
         }
         aoi_resize(m, saw, 2 * n * sizeof *saw, 0);
     }
-    (void)aoi_put_bytes(w->bytes + used, pairs, 4);
-    *size = used + 4 + pairs * PAIR;
     return true;
 }
 
@@ -121,17 +119,17 @@ int aoi_sync_picture(aoi_sync *y, aoi_entity client, aoi_write write, void *ud) 
     aoi_writer *w = &y->saved;
     if (!c) return AOI_EGONE;
     size_t size = HEAD + (size_t)c->count * RECORD;
-    if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, size + 4)) return AOI_ENOMEM;
-    unsigned char *p = w->bytes;
-    *p++ = VERSION;
-    *p++ = c->anew;
-    p = aoi_put_bytes(p, c->count, 4);
+    if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, size)) return AOI_ENOMEM;
+    unsigned char *p = w->bytes + HEAD;
     for (uint32_t i = 0; i < c->count; i++) {
         const past_record r = past_of(c, i);
         p = put_past(p, &r);
     }
-    return save_held(y, client, size, &size) && save_pass(c, size, &size) && write(ud, w->bytes, size) ? AOI_OK
-                                                                                                       : AOI_ENOMEM;
+    if (!save_hidden(y, client, &size)) return AOI_ENOMEM;
+    w->bytes[0] = VERSION;
+    w->bytes[1] = c->anew;
+    (void)aoi_put_bytes(w->bytes + 2, (size - HEAD) / RECORD, 4);
+    return save_pass(c, size, &size) && write(ud, w->bytes, size) ? AOI_OK : AOI_ENOMEM;
 }
 
 size_t aoi_picture_ids(const void *bytes, size_t size, int64_t *ids, size_t cap) {
@@ -149,10 +147,6 @@ const char *aoi_picture_fault(const void *bytes, size_t size) {
     for (uint64_t n = aoi_get_bytes(&in, 4); n > 0 && !in.cut; n--) {
         const past_record r = get_past(&in);
         if (r.flags & ~(unsigned)ANY_FLAG) return "a picture with an impossible record";
-    }
-    for (uint64_t n = aoi_get_bytes(&in, 4); n > 0 && !in.cut; n--) {
-        (void)aoi_get_bytes(&in, 8);
-        if (aoi_get_byte(&in) >= AOI_MOST_VIEWS) return "a picture with an impossible view";
     }
     (void)aoi_get_bytes(&in, 8);
     (void)aoi_get_bytes(&in, 8);
@@ -265,6 +259,7 @@ static bool is_gone(const int64_t *ids, size_t count, int64_t id) {
     return false;
 }
 
+/* in: at the n records. */
 static bool recall_held(aoi_sync *y, aoi_entity client, aoi_bytes in, size_t n, const int64_t *gone,
                         size_t gone_count) {
     aoi_memory *m = aoi_sync_memory(y);
@@ -275,10 +270,10 @@ static bool recall_held(aoi_sync *y, aoi_entity client, aoi_bytes in, size_t n, 
         aoi_bytes rest = in;
         size_t count = 0;
         for (size_t i = 0; i < n; i++) {
-            const int64_t id = (int64_t)aoi_get_bytes(&rest, 8);
-            if (aoi_get_byte(&rest) != k || is_gone(gone, gone_count, id)) continue;
-            if (aoi_slot_of_id(y->space, id) == aoi_entity_slot(y->space, client)) continue;
-            saw[2 * count] = id;
+            const past_record p = get_past(&rest);
+            if (!(p.views >> k & 1) || is_gone(gone, gone_count, p.id)) continue;
+            if (aoi_slot_of_id(y->space, p.id) == aoi_entity_slot(y->space, client)) continue;
+            saw[2 * count] = p.id;
             saw[2 * count++ + 1] = AOI_PAIR_WAS;
         }
         if (count) result = aoi_sight_recall(y->sight, aoi_sync_view(y, client, k), saw, count);
@@ -335,6 +330,7 @@ int aoi_sync_adopt_picture(aoi_sync *y, aoi_entity client, const void *bytes, si
     const bool anew = aoi_get_byte(&in) != 0;
     const uint64_t records = aoi_get_bytes(&in, 4);
     bool done = true, waits = false;
+    const aoi_bytes all = in;
     aoi_bytes rest = in;
     for (uint64_t i = 0; i < records; i++) {
         const past_record p = get_past(&rest);
@@ -345,9 +341,7 @@ int aoi_sync_adopt_picture(aoi_sync *y, aoi_entity client, const void *bytes, si
         const past_record p = get_past(&in);
         done = adopt_record(c, &p, is_gone(gone, gone_count, p.id));
     }
-    const size_t pairs = (size_t)aoi_get_bytes(&in, 4);
-    if (done) done = y->sight ? recall_held(y, client, in, pairs, gone, gone_count) : judge_views(c);
-    aoi_skip_bytes(&in, pairs * PAIR);
-    if (done) done = resume_pass(c, in, gone, gone_count);
+    if (done) done = y->sight ? recall_held(y, client, all, (size_t)records, gone, gone_count) : judge_views(c);
+    if (done) done = resume_pass(c, rest, gone, gone_count);
     return end_adopting(c, client, done, anew);
 }
