@@ -93,6 +93,41 @@ describe("a client's picture", function()
     end
   end)
 
+  -- Entity 3 is at x and of that kind in the other synchroniser, as client 9 knows; late(space): as it learns then.
+  local function meet_one_that_knows(options, x, kind, late)
+    local there, other, player, bytes = go_on(10, options, nil, { 1, 0, 0 }, { 2, 4, 0 }, { 3, x, 0, kind },
+      { 9, 12, 0 })
+    local stays, sent = Client.new(2), {}
+    other:add(9, 10, options)
+    tick(other, stays)
+    if late then late(there) end
+    other:add(1, 10, options)
+    other:adopt(1, bytes, {})
+    other:tick(function(id, message) sent[id] = (id == 1 and player or stays):apply(message) end)
+    return player.known[3], stays.known[3], sent
+  end
+
+  local ALL_OPTIONS = { {}, { tiers = { { 20, 1 } } }, { bytes = 90 } }
+
+  it("is of the places and kinds here, though others know them already", function()
+    for _, options in ipairs(ALL_OPTIONS) do
+      local its, _, sent = meet_one_that_knows(options, 7, 5)
+      assert.same({ 7, 5 }, { its[1], its.kind })
+      assert.is_nil(sent[9])
+    end
+  end)
+
+  it("is not sent a place or a kind that it has, though others are", function()
+    for _, options in ipairs(ALL_OPTIONS) do
+      local _, its, sent = meet_one_that_knows(options, 7, 5, function(space)
+        space:move(3, 6, 0)
+        space:set_kind(3, 1)
+      end)
+      assert.same({ 6, 1 }, { its[1], its.kind })
+      assert.is_nil(sent[1])
+    end
+  end)
+
   it("finds kinds and places that have changed on the way, and lives that have ended", function()
     local _, other, player, bytes = go_on(10, nil, nil, { 1, 0, 0 }, { 2, 4, 0, 5 }, { 3, 6, 1 })
     other:add(1, 10)

@@ -197,14 +197,62 @@ static bool adopt_gone(aoi_client *c, int64_t id) {
     return know_track(c, aoi_track_gone(c->sync, id)) != AOI_NONE;
 }
 
-/* What has changed on the way is new in the next tick.  Where the track has a position, the tick finds that itself. */
-static void compare_track(aoi_sync *y, uint32_t track, const past_record *p) {
+/* News of the next tick for this client, not for all that know the track: WAITS, it is somewhere else, or TOUCH. */
+static bool put_news(aoi_client *c, uint32_t track, unsigned flag) {
+    aoi_sync *y = c->sync;
+    const uint32_t i = aoi_picture_find(c, track);
+    if (!aoi_client_time(c)) return false;
+    const bool waits = c->flags[i] & AOI_RECORD_WAITS || (c->stateful && aoi_picture_lacks(c)[i]);
+    if (c->tiers && !waits && flag == AOI_RECORD_WAITS) c->since[i] = aoi_units_of(c->tiers, y->now + 1);
+    c->flags[i] |= (uint8_t)flag;
+    if (!c->queued) aoi_client_queue(c, y->now + 1);
+    return true;
+}
+
+/* For all that know the track but this one. */
+static bool put_news_of_others(const aoi_client *c, uint32_t track, unsigned flag) {
+    const aoi_sync *y = c->sync;
+    const aoi_numbers knowers = aoi_track_knowers(y, track);
+    bool done = true;
+    for (uint32_t i = 0; i < y->tracks[track].knower_count && done; i++) {
+        aoi_client *other = y->clients[aoi_number_at(knowers, i)];
+        if (other != c) done = put_news(other, track, flag);
+    }
+    return done;
+}
+
+static bool is_past_place(const aoi_track *t, const past_record *p) {
+    return !memcmp(&t->at, &p->at, sizeof t->at) && !(t->flags & AOI_TRACK_WIDE) == !(p->flags & WIDE);
+}
+
+/* What has changed on the way is new in the next tick.  Where the client knows the place of the last tick, the tick finds
+ * that itself.  Else one of both is behind, the client, or the track: then so are the others that know it. */
+static bool compare_place(aoi_client *c, uint32_t track, const past_record *p) {
+    aoi_sync *y = c->sync;
     aoi_track *t = y->tracks + track;
-    if (!(t->flags & AOI_TRACK_FRESH)) return;
-    aoi_track_locate(y, track);
-    if (memcmp(&t->at, &p->at, sizeof t->at) || !(t->flags & AOI_TRACK_WIDE) != !(p->flags & WIDE))
-        t->moved = y->now + 1;
-    if (aoi_kind_of(y->space, t->entity) != p->kind) t->touched = y->odd = y->now + 1;
+    const bool fresh = t->flags & AOI_TRACK_FRESH;
+    if (!fresh && is_past_place(t, p)) return true;
+    if (aoi_track_relocate(y, track) && !fresh && !put_news_of_others(c, track, AOI_RECORD_WAITS)) return false;
+    if (is_past_place(t, p)) return true;
+    if (!fresh && t->moved != y->now + 1) return put_news(c, track, AOI_RECORD_WAITS);
+    t->moved = y->now + 1;
+    return true;
+}
+
+/* The same of its kind: touched, it has changed since the last tick, or for those that know it here alone. */
+static bool compare_kind(aoi_client *c, uint32_t track, const past_record *p) {
+    aoi_sync *y = c->sync;
+    aoi_track *t = y->tracks + track;
+    const bool same = aoi_kind_of(y->space, t->entity) == p->kind, touched = t->flags & AOI_TRACK_TOUCHED;
+    if (same && touched) {
+        t->flags &= AOI_TRACK_FLAGS ^ AOI_TRACK_TOUCHED;
+        return put_news_of_others(c, track, AOI_RECORD_TOUCH);
+    }
+    if (same) return true;
+    if (!touched && !(t->flags & AOI_TRACK_FRESH) && t->touched != y->now + 1)
+        return put_news(c, track, AOI_RECORD_TOUCH);
+    t->touched = y->odd = y->now + 1;
+    return true;
 }
 
 static void resume_record(aoi_client *c, uint32_t i, const past_record *p) {
@@ -229,9 +277,8 @@ static bool adopt_record(aoi_client *c, const past_record *p, bool gone) {
     const uint32_t track = aoi_track_ready(y, slot);
     const uint32_t record = p->flags & KNOWN ? know_track(c, track) : see_track(c, track);
     if (record == AOI_NONE) return false;
-    if (p->flags & KNOWN) compare_track(y, track, p);
     resume_record(c, record, p);
-    return true;
+    return !(p->flags & KNOWN) || (compare_kind(c, track, p) && compare_place(c, track, p));
 }
 
 /* ---- what the views hold on to ------------------------------------------------------------------------------------ */

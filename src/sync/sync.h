@@ -266,6 +266,7 @@ uint32_t aoi_track_gone(aoi_sync *y, int64_t id);          /* a new one of an en
 void aoi_track_release(aoi_sync *y, uint32_t track);       /* frees it if nothing refers to it */
 void aoi_track_list(aoi_sync *y, uint32_t track);          /* among the movers */
 void aoi_track_locate(aoi_sync *y, uint32_t track);        /* rounds its position if it has none yet */
+bool aoi_track_relocate(aoi_sync *y, uint32_t track);      /* in any case: whether, as it is sent, it is another one */
 void aoi_track_free_knowers(aoi_sync *y, uint32_t track);
 bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track, uint32_t client);
 void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client); /* there is room */

@@ -216,11 +216,11 @@ bool aoi_tracks_measure(aoi_sync *y) {
     return true;
 }
 
-/* True if the position, as it is sent, is another one. */
-static bool track_relocate(aoi_sync *y, aoi_track *t) {
+bool aoi_track_relocate(aoi_sync *y, uint32_t track) {
+    aoi_track *t = y->tracks + track;
     aoi_wire_place at;
     bool wide = aoi_round_position(y, aoi_position_now(y->space, t->entity), &at);
-    aoi_track_spot(y, (uint32_t)(t - y->tracks));
+    aoi_track_spot(y, track);
     bool same = !memcmp(&at, &t->at, sizeof at) && wide == ((t->flags & AOI_TRACK_WIDE) != 0);
     t->at = at;
     t->flags &= AOI_TRACK_FLAGS ^ (AOI_TRACK_WIDE | AOI_TRACK_FRESH);
@@ -230,7 +230,7 @@ static bool track_relocate(aoi_sync *y, aoi_track *t) {
 }
 
 void aoi_track_locate(aoi_sync *y, uint32_t track) {
-    if (y->tracks[track].flags & AOI_TRACK_FRESH) (void)track_relocate(y, y->tracks + track);
+    if (y->tracks[track].flags & AOI_TRACK_FRESH) (void)aoi_track_relocate(y, track);
 }
 
 static void queue_knowers(aoi_sync *y, uint32_t track) {
@@ -287,7 +287,8 @@ void aoi_track_catch_up(aoi_sync *y) {
             if (ahead != AOI_NONE) AOI_PREFETCH(entities + ahead);
         }
         if (t->flags & AOI_TRACK_DEAD) continue;
-        bool fresh = t->flags & AOI_TRACK_FRESH, moved = track_relocate(y, t), touched = t->flags & AOI_TRACK_TOUCHED;
+        bool fresh = t->flags & AOI_TRACK_FRESH, moved = aoi_track_relocate(y, y->movers[i]),
+             touched = t->flags & AOI_TRACK_TOUCHED;
         t->flags &= AOI_TRACK_FLAGS ^ AOI_TRACK_TOUCHED;
         if (moved && !fresh) t->moved = y->now;
         if (touched) t->touched = y->odd = y->now;
