@@ -15,7 +15,6 @@ local recovery = require "aoi.skynet.world.recovery"
 local sorted_keys = require "aoi.skynet.sorted_keys"
 local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
-local views = require "aoi.skynet.views"
 local walls = require "aoi.skynet.walls"
 
 local commands = setmetatable({}, { __index = any })
@@ -156,14 +155,9 @@ function commands.layers(shard, client, id)
   return traits.get(shard, id, "layers") or 1
 end
 
---- Of a field that has not been put: as a synchroniser has it.
 function commands.get(shard, client, id, ...)
   shard:entity(client, id)
-  local _, scratch = views.scratch(shard)
-  local blank = methods.answered(methods.invoke(scratch, "get", 2, ...))
-  local value = traits.get(shard, id, "fields", (...))
-  if value == nil then return blank end
-  return value
+  return traits.field(shard, id, ...)
 end
 
 -- In journals ---------------------------------------------------------------------------------------------------------

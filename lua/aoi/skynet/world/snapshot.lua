@@ -95,7 +95,7 @@ local function checker(given, dimensions)
   local space = require("aoi").new { dimensions = dimensions, delivery = "deferred" }
   local router = world.router(space, tiles.map(given.plan), 1)
   local place = { plan = given.plan, dimensions = dimensions, quantum = given.quantum, fields = given.fields,
-                  new_sync = require("aoi.sync").new, trait_changes = {} }
+                  new_sync = require("aoi.sync").new, traits = {}, trait_changes = {} }
   local function check_node(node)
     if node.sight and not given.sight then error("a node has option 'sight', the world has not", 0) end
     local ok, reason = wire.call_as(router.pack, "add_node", -1, router, router:unpack(node.area), given.plan.reach)

@@ -8,6 +8,7 @@
 --                           last look, nil: none }
 --   shard.asking[target]    distant.lua looks at it as the coming epoch is closed
 
+local followers = require "aoi.skynet.world.followers"
 local log = require "aoi.skynet.world.log"
 local methods = require "aoi.skynet.methods"
 local sorted_keys = require "aoi.skynet.sorted_keys"
@@ -43,10 +44,19 @@ local function put(shard, rec, target, how)
   if shard.log then log.put(shard, 7, "override", rec.id, rec.node, target, how or false) end
 end
 
+-- That life of the target, if it is in the core; else nil, and whether it has ended: there is a later one. A former one
+-- is a ghost whose end the shard has yet to learn.
+local function life_here(shard, target, life)
+  local here = shard.router:life(target)
+  if here == life then return here end
+  return nil, here and followers.is_later(here, life)
+end
+
 local function make_override(shard, rec, target)
-  local o, life = rec.overrides and rec.overrides[target], shard.router:life(target)
+  local o = rec.overrides and rec.overrides[target]
   if not o or rec.dead or rec.added then return end
-  if life and life ~= o.life then
+  local life, has_ended = life_here(shard, target, o.life)
+  if has_ended then
     drop(shard, rec, target)
   elseif life or o.how == "show" then
     put(shard, rec, target, life and o.how)
@@ -55,9 +65,9 @@ local function make_override(shard, rec, target)
 end
 
 local function make_pin(shard, view, target)
-  local pinned, life = view.pins and view.pins[target], shard.router:life(target)
-  if not pinned or not view.made or not life then return end
-  if life == pinned then shard.sync:pin(view.id, target) else drop(shard, view, target) end
+  if not view.pins or not view.pins[target] or not view.made then return end
+  local life, has_ended = life_here(shard, target, view.pins[target])
+  if life then shard.sync:pin(view.id, target) elseif has_ended then drop(shard, view, target) end
 end
 
 local function make(shard, holder, target)

@@ -36,16 +36,33 @@ local function normal(shard, name, ...)
   return (...)
 end
 
---- From the coming epoch on: a value of extent, layers, priority; a name and a value of fields.
+-- Of a field that has not been put: as a synchroniser has it. Raises what that raises.
+local function blank(shard, ...)
+  local _, sync = views.scratch(shard)
+  return methods.answered(methods.invoke(sync, "get", 2, ...))
+end
+
+local function value_of(all, name, field)
+  local value = all and all[name]
+  if field and value then return value[field] end
+  return value
+end
+
+--- From the coming epoch on: a value of extent, layers, priority; a name and a value of fields. A field that has the
+-- value already has not been put: clients elsewhere would be sent it as one that is newer.
 function traits.set(shard, id, name, ...)
   local value, change = normal(shard, name, ...), shard.trait_changes[id] or {}
-  shard.trait_changes[id] = change
   if name == "fields" then
-    change.fields = change.fields or {}
-    change.fields[...] = value
+    local field, fields = (...), change.fields or {}
+    local was = value_of(shard.traits[id], name, field)
+    if was == nil then was = blank(shard, field) end
+    fields[field] = nil
+    if value ~= was then fields[field] = value end
+    change.fields = next(fields) and fields
   else
     change[name] = value
   end
+  shard.trait_changes[id] = next(change) and change
 end
 
 function traits.touch(shard, id)
@@ -55,11 +72,16 @@ end
 
 --- As it will be at the end of the coming epoch; nil: it has not been set.
 function traits.get(shard, id, name, field)
-  for _, all in ipairs { shard.trait_changes[id] or {}, shard.traits[id] or {} } do
-    local value = all[name]
-    if field and value then value = value[field] end
-    if value ~= nil then return value end
-  end
+  local value = value_of(shard.trait_changes[id], name, field)
+  if value == nil then return value_of(shard.traits[id], name, field) end
+  return value
+end
+
+--- The same of a field; one that has not been put is false, 0 or empty.
+function traits.field(shard, id, ...)
+  local before, value = blank(shard, ...), traits.get(shard, id, "fields", (...))
+  if value == nil then return before end
+  return value
 end
 
 local function merge(into, change)
