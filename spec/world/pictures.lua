@@ -1,12 +1,12 @@
 -- pictures.lua: client views in the histories of exact.lua, with limits, tiers, budgets, pins and overrides. Players
--- apply the messages that shards have written for them, and those of a synchroniser of one space; after each epoch both
--- pictures of each player are the same.
+-- apply the messages that shards have written for them, and those of a synchroniser of one space; in each epoch both
+-- messages of each player say the same, and so are the pictures.
 --
 --   run.pictures = pictures.new(run)     run.pictures:command(who), :ends(who)    what clients ask for
 --   :hear(packets)                       messages of a shard
 --   :reference()                         commands in one space, and a tick of its synchroniser
---   :compare()                           how many pictures differ, and one of them
---   compared, settling                   pictures that were the same; that were not, some epochs behind a hand-over
+--   :compare()                           how many of them differ, and one of them
+--   compared                             pictures that were the same
 local aoi = require "aoi"
 local Client = require "spec.support.client_model"
 local Sync = require "aoi.sync"
@@ -17,8 +17,6 @@ local pictures = {
   quantum = 1 / 64,
   fields = { { "hp", "u16" }, { "dir", "angle8" }, { "name", "string" }, { "bag", "u8", own = true } },
 }
-local SETTLES = 10 -- epochs behind a hand-over
-
 local Pictures = {}
 Pictures.__index = Pictures
 
@@ -26,7 +24,7 @@ function pictures.new(run)
   local sync = Sync.new(run.space, { quantum = pictures.quantum, fields = pictures.fields, sight = run.sight })
   return setmetatable({
     run = run, sync = sync, todo = {}, views = {}, pins = {}, shows = {}, messages = 0, behind = {}, doubted = {},
-    owners = {}, compared = 0, settling = 0,
+    compared = 0,
   }, Pictures)
 end
 
@@ -71,7 +69,7 @@ local function add(self, who)
   local copy = {}
   for name, value in pairs(given) do copy[name] = value end
   both(self, who, function(sync) sync:add(id, area, copy) end, "add_client", id, area, given)
-  self.views[id] = { area = area, world = new_player(self), one = new_player(self) }
+  self.views[id] = { area = area, world = new_player(self), one = new_player(self), said = {} }
 end
 
 local function change(self, who, view)
@@ -181,11 +179,19 @@ function Pictures:ends(who)
   for _, targets in pairs(self.pins) do targets[who.id] = nil end
 end
 
+-- which: world, one.
+local function hear(self, id, which, bytes)
+  local view = self.views[id]
+  if not view then return end
+  view[which]:apply(bytes)
+  view.said[which] = bytes
+end
+
 function Pictures:hear(packets)
   for i = 1, #packets, 2 do
     local _, id, _, bytes = string.unpack("<I4i8i8s4", packets[i + 1])
     self.messages = self.messages + 1
-    if self.views[id] then self.views[id].world:apply(bytes) end
+    hear(self, id, "world", bytes)
   end
 end
 
@@ -219,7 +225,7 @@ function Pictures:reference()
   for _, f in ipairs(self.todo) do f(sync, run.space) end
   self.todo = {}
   override_all(self, run.space)
-  sync:tick(function(id, bytes) self.views[id].one:apply(bytes) end)
+  sync:tick(function(id, bytes) hear(self, id, "one", bytes) end)
   forget_distant(self)
 end
 
@@ -250,6 +256,15 @@ local function text_of(self, player)
   return message_text.picture(picture, self.run.dimensions)
 end
 
+-- Records of a message in the order of their texts; where there is a budget, it is that of both messages.
+local function news_of(self, bytes)
+  local rows = {}
+  if not bytes then return "no message" end
+  for row in message_text.news(Sync.read(bytes), self.run.dimensions):gmatch "[^;]+" do rows[#rows + 1] = row end
+  table.sort(rows)
+  return table.concat(rows, ";")
+end
+
 -- Whether the shard has a ghost, which no owner has named, of a life that has ended.
 local function is_past(self, id, target)
   local shard, home = self.run:owner_of(id), self.run.shards[world.home(target, self.run.plan.shards)]
@@ -276,29 +291,23 @@ local function is_late(self, id, view)
   end
 end
 
--- Whether a difference may be of the view's last hand-over: behind one, what a budget or a tier defers may be another
--- thing for some epochs.
-local function is_settling(self, id)
-  local owner, since = self.run:owner_of(id).number, self.owners[id]
-  if not since or since.owner ~= owner then
-    since = { owner = owner, epoch = self.run.epoch }
-    self.owners[id] = since
-  end
-  return self.run.epoch - since.epoch <= SETTLES
+-- What differs, as two texts, or nil.
+local function difference(self, view, said)
+  if not are_same(view.world.known, view.one.known) then return text_of(self, view.world), text_of(self, view.one) end
+  if said.world == said.one then return nil end
+  local news, expected = news_of(self, said.world), news_of(self, said.one)
+  if news ~= expected then return news, expected end
 end
 
 function Pictures:compare()
   local bad, example = 0, nil
   for id, view in pairs(self.views) do
-    local settling, same = is_settling(self, id), are_same(view.world.known, view.one.known)
-    local begins_anew = not same and (self.behind[id] or is_late(self, id, view))
-    if same then
+    local got, expected = difference(self, view, view.said)
+    view.said = {}
+    if not got then
       self.compared = self.compared + 1
-    elseif settling and not begins_anew then
-      self.settling = self.settling + 1
-    elseif not begins_anew then
-      local texts = { text_of(self, view.world), text_of(self, view.one) }
-      bad, example = bad + 1, ("the player of entity %d has\n%s instead of\n%s"):format(id, texts[1], texts[2])
+    elseif not self.behind[id] and not is_late(self, id, view) then
+      bad, example = bad + 1, ("the player of entity %d has\n%s instead of\n%s"):format(id, got, expected)
     end
   end
   return bad, example
