@@ -151,4 +151,25 @@ describe("what a client of a world lends:", function()
     assert.equal(2, begun)
     assert.same({}, picture.known)
   end)
+
+  it("it ends where the other service has died while the request was on its way, for however long", function()
+    local line = net.lines[one.address .. ">" .. net.places[1]]
+    local place = line.to
+    net.stopped[9], line.to = true, "z9"
+    net:spawn(function() one:add_node(2, 5, 0, {}, { to = gate.service }) end) -- it sees nothing
+    net:spawn(function() one:add_client(3, 8, { to = gate.service }) end)
+    net:run(0.2)
+    net:kill_client(gate)
+    net:run(3)
+    line.to = place
+    net:finish(function() net:sleep(3) end)
+    table.sort(lost, function(a, b) return a[1] < b[1] or a[1] == b[1] and (a[2] or 0) < (b[2] or 0) end)
+    assert.same({ { 2, 5 }, { 3 }, { PLAYER }, { PLAYER, 4 } }, lost)
+    net:finish(function()
+      assert.same({}, (one:nodes(2)))
+      assert.error_matches(function() one:resend(3) end, "is no client")
+    end)
+    assert.is_nil(next(one.lent))
+    assert.is_nil(next(net.exchanges[1].gone))
+  end)
 end)

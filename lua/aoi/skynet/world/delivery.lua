@@ -75,7 +75,6 @@ end
 
 local function deliver_events(self, number, epoch, list)
   local client = self.clients[number]
-  if not client then return end
   local anew = client.resumes == epoch and epoch or nil
   local unsure = anew and changes.is_unsure(self, epoch) -- not all its nodes are in a shard
   local behind = unsure or not anew and (client.resumes or lags(self, client))
@@ -95,6 +94,7 @@ end
 
 --- The mail of an epoch to a client here.
 function delivery.deliver(self, number, epoch, list)
+  if not self.clients[number] then return self:leave_again(number, epoch) end
   deliver_events(self, number, epoch, list)
   for _, mail in ipairs(list) do
     if mail.letters and self.clients[number] then deliver_letters(self, number, epoch, mail.letters) end

@@ -18,6 +18,7 @@
 --                     for an epoch is one message, so that a client gets the epochs in order, and in each one every
 -- node once
 --   clients[number]   where it lives, the numbers of the last message sent and of the last one acknowledged
+--   gone[number]      of one that has died: the epoch in which it ends in all shards, until that has been told
 --
 -- A client that has left a window of messages unacknowledged is behind: it is sent nothing until it has acknowledged
 -- all; then all shards write whole views in one epoch (`resumes`).
@@ -51,7 +52,7 @@ function Exchange.new(options)
   local self = setmetatable({
     phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0, foreign = 0,
     inbox = {}, ticks = {}, relays = {}, relay_key = 0, mail = {}, resuming = {}, closed = false,
-    fallen = {}, owing = {}, orders = {}, known = {}, order_count = 0, most_deaths = 8, covered = {},
+    fallen = {}, gone = {}, owing = {}, orders = {}, known = {}, order_count = 0, most_deaths = 8, covered = {},
     counters = {
       epochs = 0, messages = 0, bytes = 0, overruns = 0, resyncs = 0, events = 0, wait_seconds = 0, wait_max = 0,
       epoch_seconds = 0, epoch_max = 0,
@@ -304,6 +305,9 @@ function Exchange:send_mail()
     if tick.at <= told then tick.reply(told) else left[#left + 1] = tick end
   end
   self.ticks = left
+  for number, at in pairs(self.gone) do
+    if at <= told then self.gone[number] = nil end
+  end
 end
 
 -- Clients -----------------------------------------------------------------------------------------------------------
@@ -368,7 +372,12 @@ function Exchange:leave(address)
   if not number then return end
   self.by_address[address], self.clients[number], self.resuming[number] = nil, nil, nil
   changes.restored(self, number)
-  if not self.closed then self:order("death", number) end
+  if not self.closed then self.gone[number] = self:order("death", number) end
+end
+
+--- There is mail of that epoch for a client that is gone: what a request has brought into a shard since ends, too.
+function Exchange:leave_again(number, epoch)
+  if epoch > (self.gone[number] or 0) then self.gone[number] = self:order("death", number) end
 end
 
 function Exchange:post_to(number, message)

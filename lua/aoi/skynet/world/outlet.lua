@@ -37,9 +37,11 @@ function outlet.put_packet(self, client, id, packet)
   packets[#packets + 1], packets[#packets + 2] = id, packet
 end
 
---- A number for the node of a record, by which core and post know it from now on, if it has none yet.
+--- A number for the node of a record, by which core and post know it from now on, if it has none yet. Where another
+-- has asked for it than its client, that has mail in any case: so its exchange finds out whether it has died meanwhile.
 function outlet.open_node(self, rec)
   if rec.number then return end
+  if rec.by ~= rec.client then letters_for(self, rec.client) end
   local client = clients.of(self, rec.client)
   if not client.link then
     client.slot = self.post:subscribe(rec.client)
