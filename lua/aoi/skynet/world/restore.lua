@@ -260,8 +260,9 @@ local function restore_foreign(self)
     if foreign and not put("restore_node", one.watcher, make) then self.lent[handle] = nil end
   end
   for _, id in ipairs((sorted_keys(self.views))) do
-    local view = not self.outbox:owns(id) and view_of(self, id)
-    if view and not put("restore_view", id, view) then self.views[id] = nil end
+    local kept, view = self.views[id], not self.outbox:owns(id) and view_of(self, id)
+    local lost = view and not put("restore_view", id, view)
+    if lost and self.views[id] == kept then self.views[id] = nil end -- else it is that of a later life
   end
   end_nodes(self, math.huge) -- those, too, whose entity has left before they were restored: no shard knows of them
 end
