@@ -258,6 +258,15 @@ function Network:member(index)
     f(function(...) resume(co, ...) end)
     return coroutine.yield()
   end
+  -- f(reply) is called in the exchange, whose answer arrives as go(...).
+  local function ask_exchange(go, f)
+    post(self, address, x, function()
+      f(function(...)
+        local results = table.pack(...)
+        post(self, x, address, function() go(table.unpack(results, 1, results.n)) end)
+      end)
+    end)
+  end
   local member = world_client {
     number = number, shards = self.plan.shards, dimensions = self.dimensions, has_sight = self.options.sight,
     around = function(at_x, at_y, ex, ey)
@@ -284,11 +293,8 @@ function Network:member(index)
             self.logics[place]:request(number, after, reply, table.unpack(arguments, 1, arguments.n))
           end, function() reply(nil) end)
         else
-          post(self, address, x, function()
-            exchange:relay(function(...)
-              local results = table.pack(...)
-              post(self, x, address, function() go(table.unpack(results, 1, results.n)) end)
-            end, shard, number, after, table.unpack(arguments, 1, arguments.n))
+          ask_exchange(go, function(answer)
+            exchange:relay(answer, shard, number, after, table.unpack(arguments, 1, arguments.n))
           end)
         end
       end)
@@ -318,9 +324,7 @@ function Network:member(index)
     end,
     tick_epoch = function()
       return wait(function(go)
-        post(self, address, x, function()
-          exchange:tick(function(epoch) post(self, x, address, function() go(epoch) end) end)
-        end)
+        ask_exchange(go, function(reply) exchange:tick(reply) end)
       end)
     end,
     map_info = function() return changes.map(exchange) end,
@@ -328,11 +332,8 @@ function Network:member(index)
     move_map = function(name, ...)
       local arguments = table.pack(...)
       return wait(function(go)
-        post(self, address, x, function()
-          director.move(exchange, name, function(...)
-            local results = table.pack(...)
-            post(self, x, address, function() go(table.unpack(results, 1, results.n)) end)
-          end, table.unpack(arguments, 1, arguments.n))
+        ask_exchange(go, function(reply)
+          director.move(exchange, name, reply, table.unpack(arguments, 1, arguments.n))
         end)
       end)
     end,

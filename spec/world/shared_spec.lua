@@ -2,11 +2,9 @@
 -- two processes, while entities change hands and shards die.
 if not string.pack then return pending "what clients of a world share: needs string.pack of Lua 5.3" end
 
-local aoi = require "aoi"
 local client = require "spec.support.client_model"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
-local rng = require "spec.support.rng"
 local sync = require "aoi.sync"
 
 local SEED = random_run.seed("world shared")
@@ -206,106 +204,5 @@ describe("what clients of a world share", function()
       end
     end
     assert(known > 1)
-  end)
-
-  -- deaths: one step of so many kills a shard; 0: none. Half of the views are of the client that has entered their
-  -- entities, half of another one.
-  -- walls: how many hide from the views; some are doors.
-  local function show_what_one_space_shows(deaths, seed, walls)
-    local net, random = new_network {
-      seed = seed, quantum = 1 / 64, lose = 0.1, fields = { { "hp", "u16" } }, sight = walls ~= nil,
-    }, rng.new(seed)
-    local hps, rows, doors, is_open, all_hidden = {}, {}, nil, {}, 0
-    for i = 1, walls or 0 do
-      local x, y = random() * 64, random() * 64
-      table.move({ x, y, x + random() * 16 - 8, y + random() * 16 - 8 }, 1, 4, 4 * i - 3, rows)
-    end
-    local one, gate, begun = net:member(1), net:member(1), 0
-    local players = client.watch(gate, function(id, news, fd)
-      assert.equal(1000 + id, fd)
-      begun = begun + (news.anew and 1 or 0)
-    end)
-    net:finish(function()
-      for id = 1, 40 do one:enter(id, random() * 64, random() * 64) end
-      doors = walls and one:wall_many(rows)
-      for id = 1, 10 do
-        if id % 2 == 0 then
-          one:add_client(id, 6, { to = gate.service, fd = 1000 + id })
-        else
-          gate:add_client(id, 6, { fd = 1000 + id })
-        end
-      end
-      assert.error_matches(function() one:add_client(1, 6) end, "already a client")
-      assert.error_matches(function() one:add_client(11, 60) end, "#2 to 'add_client' %(it reaches 60")
-      assert.error_matches(function() one:add_client(11, 6, { limit = -1 }) end, "to 'add_client'")
-      for _ = 1, 60 do
-        for id = 1, 40 do
-          if random(3) == 1 then one:move(id, random() * 64, random() * 64) end
-          if random(20) == 1 then
-            hps[id] = random(0, 60000)
-            one:put(id, "hp", hps[id])
-          end
-        end
-        if random(4) == 1 then -- another life
-          local id = 10 + random(30)
-          one:leave(id)
-          one:enter(id, random() * 64, random() * 64)
-          hps[id] = nil
-        end
-        if walls and random(6) == 1 then
-          local i = random(walls)
-          is_open[i] = not is_open[i]
-          gate[is_open[i] and "open_wall" or "shut_wall"](gate, doors[i])
-        end
-        if deaths > 0 and random(deaths) == 1 then net:kill_shard(random(4)) end
-        one:tick()
-      end
-      if deaths > 0 then net:sleep(20) end
-      one:remove_client(10)
-      one:tick()
-      for _, shard in ipairs(net.shards) do shard:check() end
-      local space = aoi.new {}
-      local sight, hidden = require("aoi.sight").new(space), 0
-      for id = 1, 40 do space:enter(id, one:position(id)) end
-      for i = 1, walls or 0 do
-        local wall = sight:wall(table.unpack(rows, 4 * i - 3, 4 * i))
-        if is_open[i] then sight:open(wall) end
-      end
-      for id = 1, 9 do
-        sight:add(id, 1, 6)
-        local view, n = sight:view(id, 1)
-        hidden = hidden + select(2, space:view(id, 1)) - n
-        for i = 1, n do
-          local place = assert(players[id].known[view[i]], "it does not know what it sees")
-          local x, y = space:position(view[i])
-          assert.equal(hps[view[i]] or 0, place.fields.hp or 0)
-          assert(math.abs(place[1] - x) <= 1 / 128 and math.abs(place[2] - y) <= 1 / 128, "it knows another place")
-        end
-        for _ in pairs(players[id].known) do n = n - 1 end
-        assert.equal(0, n)
-      end
-      all_hidden = all_hidden + hidden
-      assert(deaths > 0 or begun == 10, "a picture has begun anew at a border")
-    end, 300)
-    return all_hidden
-  end
-
-  it("client views show what one space shows, wherever their entities go", function()
-    show_what_one_space_shows(0, SEED)
-  end)
-
-  it("client views show that after deaths of shards, too", function() show_what_one_space_shows(15, SEED) end)
-
-  it("client views show what one space with walls shows, after deaths of shards, too", function()
-    local hidden = 0
-    for i = 1, random_run.runs(2) do
-      hidden = hidden + show_what_one_space_shows(0, SEED + i, 100) + show_what_one_space_shows(15, SEED + i, 100)
-    end
-    hidden = hidden + show_what_one_space_shows(0, 63, 100) -- always the same
-    assert(hidden > 0)
-  end)
-
-  it("what is put as an entity is handed to a shard that waits for what was lost is put there", function()
-    show_what_one_space_shows(15, 668343) -- a history in which that was missing
   end)
 end)

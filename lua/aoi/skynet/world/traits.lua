@@ -96,9 +96,10 @@ local function merge(into, change)
   return into
 end
 
---- For a client that may have to bring them back: all of an entity, nil: none.
+--- For a client that may have to bring them back: all of an entity, nil: none. Values that come back are new.
 function traits.all(shard, id)
   local all = merge(merge({}, shard.traits[id] or {}), shard.trait_changes[id] or {})
+  all.put = nil
   return next(all) and all
 end
 
