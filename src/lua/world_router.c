@@ -507,9 +507,9 @@ static int l_router(lua_State *L) {
     laoi_settable(L, 4);
     size_t n = ((size_t)r->map->shards + 1) * WORLD_TAGS;
     if (!AOI_GROW(&r->memory, r->out, r->out_cap, n)) return laoi_nomemory(L);
+    memset(r->out, 0, r->out_cap * sizeof *r->out);
     for (int i = 0; i < 2; i++)
         if (!AOI_GROW(&r->memory, r->merged[i], r->merged_cap[i], (size_t)r->map->shards)) return laoi_nomemory(L);
-    memset(r->out, 0, r->out_cap * sizeof *r->out);
     return 1;
 }
 

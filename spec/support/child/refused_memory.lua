@@ -118,6 +118,14 @@ local steps = {
   { "misuse", function(s) return (pcall(s.space.move, s.space, 77, 0, 0)) end },
 }
 
+if delivery == "deferred" and string.pack then
+  steps[#steps + 1] = { "a router of a world", function(s)
+    local tiles = require "aoi.skynet.world.tiles"
+    local map = tiles.map(tiles.plan { size = 64, reach = 8, tile = 8, shards = 4 })
+    return (require "aoi.core.world".router(s.space, map, 1):counts())
+  end }
+end
+
 if delivery == "deferred" then
   steps[#steps + 1] = { "drain", function(s) return s.space:drain() end, move }
   steps[#steps + 1] = { "drain into", function(s) return s.space:drain(s.buffer) end, move }
