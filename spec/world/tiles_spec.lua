@@ -46,8 +46,6 @@ end
 describe("the map of a world", function()
   local function check_place(plan, map, x, y)
     local column, row = tile_of(plan, x, y)
-    local c, r = map:tile(x, y)
-    assert(c == column and r == row)
     local owner = owner_of(plan, column, row)
     assert.equal(owner, map:owner(x, y))
     local near, h = {}, plan.hysteresis

@@ -46,10 +46,8 @@ static int outbox_close(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     empty_box(o, &o->here);
     for (uint32_t i = 0; i < o->shards; i++) empty_box(o, o->boxes + i);
-    AOI_FREE(&o->memory, o->bytes, o->byte_cap);
+    AOI_CLEAR(&o->memory, o->bytes, o->byte_cap);
     aoi_index_free(&o->memory, &o->index);
-    o->bytes = NULL;
-    o->byte_cap = 0;
     o->dead = true;
     return 0;
 }
@@ -57,12 +55,10 @@ static int outbox_close(lua_State *L) {
 static int outbox_gc(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     outbox_close(L);
-    AOI_FREE(&o->memory, o->boxes, o->shards);
-    AOI_FREE(&o->memory, o->entries, o->entry_cap);
+    AOI_CLEAR(&o->memory, o->boxes, o->shards);
+    AOI_CLEAR(&o->memory, o->entries, o->entry_cap);
     aoi_index_free(&o->memory, &o->by_id);
-    o->boxes = NULL;
-    o->entries = NULL;
-    o->shards = o->entry_count = o->entry_cap = 0;
+    o->entry_count = 0;
     o->unused = AOI_NONE;
     return 0;
 }

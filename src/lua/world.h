@@ -91,6 +91,7 @@ void world_release_map(world_map *m);
 bool world_find_audiences(world_map *m, uint32_t left, uint32_t low, uint32_t right, uint32_t high);
 
 typedef struct world_box { /* a map as Lua has it */
+    const void *mark;
     world_map *map;
 } world_box;
 
@@ -202,8 +203,6 @@ world_mover *world_find_mover(const world_router *r, uint32_t slot, const world_
 /* Tiles have changed owners: an own entity that another shard is to have, or that others must hear of from now on, is
  * moved to where it is; false when memory is refused. */
 bool world_reconsider(world_router *r, uint32_t slot);
-/* Of a call of the core: 0; or raises what it has been refused for. */
-int world_done(lua_State *L, int result);
 /* A row with all that there is to say of an entity; false when memory is refused. */
 bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
                       const double *pos);
@@ -234,6 +233,7 @@ extern const luaL_Reg world_part_methods[], world_area_methods[], world_retell_m
 extern const luaL_Reg world_part_functions[], world_area_functions[]; /* of aoi.core.world */
 void world_open_outbox(lua_State *L);                                 /* adds its functions to the table on top */
 void world_open_map(lua_State *L);
-void world_add_class(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *class);
+/* The methods of what that function of the table at `world` makes are on top; returns where their metatable is. */
+int world_push_methods(lua_State *L, int world, const char *maker);
 
 #endif

@@ -176,7 +176,7 @@ static int r_adopt_past_walls(lua_State *L) {
     size_t n = read_states(L, r, 9, read_seen(L, r, 5, 2));
     int result = aoi_sight_add_node(sight, e, laoi_integer(L, 3), &a.area, (uint32_t)linger, &made);
     if (result == AOI_OK) result = aoi_sight_recall(sight, made, r->ids, n);
-    return world_done(L, result);
+    return laoi_done(L, result);
 }
 
 /* adopt(id, node, area, seen, width): adds the node as one that has seen these. */
@@ -187,7 +187,7 @@ static int r_adopt(lua_State *L) {
     int64_t node = laoi_integer(L, 3);
     check_area(L, 4, r->space->dims, &a);
     size_t n = read_seen(L, r, 5, 1);
-    return world_done(L, aoi_adopt_node(r->space->core, e, node, &a.area, r->ids, n, NULL));
+    return laoi_done(L, aoi_adopt_node(r->space->core, e, node, &a.area, r->ids, n, NULL));
 }
 
 /* set(id, node, area): the whole area becomes this one. */
@@ -196,7 +196,7 @@ static int r_set(lua_State *L) {
     laoi_area_arg a;
     aoi_node node = laoi_node(L, r->space, 2, NULL);
     check_area(L, 4, r->space->dims, &a);
-    return world_done(L, aoi_set_area(r->space->core, node, &a.area));
+    return laoi_done(L, aoi_set_area(r->space->core, node, &a.area));
 }
 
 /* check_area(bytes, dimensions): true; or nil and a reason. */

@@ -34,18 +34,11 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos) {
 
 /* ---- methods ----------------------------------------------------------------------------------------------------- */
 
-static const char MAP_KEY = 0;
+static const char MAP_MARK = 0;
 
 world_box *world_check_box(lua_State *L, int i) {
     world_box *box = lua_touserdata(L, i);
-    bool is = box && lua_getmetatable(L, i);
-    if (is) {
-        lua_pushlightuserdata(L, (void *)&MAP_KEY);
-        lua_rawget(L, -2);
-        is = lua_toboolean(L, -1);
-        lua_pop(L, 2);
-    }
-    if (!is) laoi_typeerror(L, i, MAP_NAME);
+    if (!box || lua_rawlen(L, i) != sizeof *box || box->mark != &MAP_MARK) laoi_typeerror(L, i, MAP_NAME);
     if (!box->map) luaL_error(L, "attempt to use a closed map");
     return box;
 }
@@ -64,15 +57,6 @@ static int m_owner(lua_State *L) {
     const world_map *m = check_map(L);
     lua_pushinteger(L, m->owners[tile_arg(L, m)]);
     return 1;
-}
-
-/* tile(x, y): column and row, from 0 on. */
-static int m_tile(lua_State *L) {
-    const world_map *m = check_map(L);
-    uint32_t tile = tile_arg(L, m);
-    lua_pushinteger(L, (int)(tile % m->columns));
-    lua_pushinteger(L, (int)(tile / m->columns));
-    return 2;
 }
 
 int world_push_shards(lua_State *L, world_members shards) {
@@ -177,7 +161,7 @@ static int m_owners(lua_State *L) {
 }
 
 static int m_gc(lua_State *L) {
-    world_box *box = lua_touserdata(L, 1); /* the metatable is hidden: the collector alone calls this */
+    world_box *box = laoi_object(L, MAP_NAME);
     if (box->map) world_release_map(box->map);
     box->map = NULL;
     return 0;
@@ -218,10 +202,8 @@ static int l_map(lua_State *L) {
         return laoi_argerror(L, 1, "a map of that size is impossible");
     uint32_t n = (uint32_t)v[0] * (uint32_t)v[1];
     if (!bytes || size != 2 * (size_t)n) return laoi_argerror(L, 1, "bad value for option 'owners'");
-    world_box *box = laoi_newuserdata(L, sizeof *box);
-    box->map = NULL;
-    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
-    lua_setmetatable(L, -2);
+    world_box *box = laoi_new_wire(L, sizeof *box);
+    box->mark = &MAP_MARK;
     world_map like = {.columns = (uint32_t)v[0],
                       .rows = (uint32_t)v[1],
                       .halo = (uint32_t)v[2],
@@ -244,34 +226,9 @@ static int l_map(lua_State *L) {
     return 1;
 }
 
-static const luaL_Reg map_methods[] = {{"owner", m_owner},   {"tile", m_tile},     {"audience", m_audience},
-                                       {"stays", m_stays},   {"around", m_around}, {"assign", m_assign},
-                                       {"owners", m_owners}, {NULL, NULL}};
-static const luaL_Reg map_meta[] = {{"__gc", m_gc}, {NULL, NULL}};
-
-/* Pushes a metatable with these; the methods in its __index. */
-void world_add_class(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *class) {
-    lua_newtable(L);
-    int at = lua_gettop(L);
-    lua_pushstring(L, name);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, at, "__name");
-    lua_setfield(L, at, "__metatable"); /* getmetatable tells the name: __gc stays the collector's */
-    laoi_set_functions(L, at, meta);
-    lua_newtable(L);
-    laoi_set_functions(L, at, class);
-    lua_setfield(L, at, "__index");
-}
-
 void world_open_map(lua_State *L) {
-    static const luaL_Reg functions[] = {{"map", l_map}, {NULL, NULL}};
-    int world = lua_gettop(L);
-    world_add_class(L, MAP_NAME, map_meta, map_methods);
-    lua_pushlightuserdata(L, (void *)&MAP_KEY);
-    lua_pushboolean(L, 1);
-    lua_rawset(L, -3);
-    int meta = lua_gettop(L);
-    lua_pushvalue(L, world);
-    laoi_set_functions(L, meta, functions);
-    lua_settop(L, world);
+    static const luaL_Reg methods[] = {{"owner", m_owner},   {"audience", m_audience}, {"stays", m_stays},
+                                       {"around", m_around}, {"assign", m_assign},     {"owners", m_owners},
+                                       {NULL, NULL}};
+    laoi_set_type(L, MAP_NAME, "map", l_map, methods, m_gc);
 }

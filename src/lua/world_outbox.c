@@ -249,10 +249,7 @@ void world_open_outbox(lua_State *L) {
     static const luaL_Reg functions[] = {{"home", l_home}, {NULL, NULL}};
     int world = lua_gettop(L);
     laoi_open_outbox(L);
-    lua_getfield(L, world, "outbox");
-    (void)lua_getupvalue(L, -1, LAOI_META);
-    int meta = lua_gettop(L);
-    lua_getfield(L, meta, "__index");
+    int meta = world_push_methods(L, world, "outbox");
     laoi_set_functions(L, meta, methods);
     lua_pushvalue(L, world);
     laoi_set_functions(L, meta, functions);

@@ -171,12 +171,6 @@ static aoi_entity handle_of(const world_router *r, uint32_t slot) {
     return (aoi_entity){slot, r->space->core->world.entities[slot].generation};
 }
 
-int world_done(lua_State *L, int result) {
-    if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    if (result != AOI_OK) return luaL_error(L, "aoi: %s", aoi_result_text(result));
-    return 0;
-}
-
 static void apply_move(lua_State *L, world_router *r, section *s, int width) {
     double pos[3] = {0};
     const aoi_index *ids = &r->space->core->ids;
@@ -188,7 +182,7 @@ static void apply_move(lua_State *L, world_router *r, section *s, int width) {
         }
         uint32_t slot = ghost_slot(L, r, world_read_id(&s->in, width), "moved");
         for (int a = 0; a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
-        if (slot != AOI_NONE) world_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
+        if (slot != AOI_NONE) laoi_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
     }
 }
 
@@ -198,12 +192,11 @@ static bool name_again(lua_State *L, world_router *r, int64_t id, uint32_t life,
     world_record *record;
     uint32_t slot = world_slot(r, id, &record);
     if (!record || record->flags & WORLD_REAL) return false;
-    if (record->life != life) world_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
+    if (record->life != life) laoi_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
     if (record->life != life || !(record->doubted || r->unsure)) return false;
     record->doubted = 0;
-    world_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
-    if (aoi_kind_of(r->space->core, slot) != kind)
-        world_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
+    laoi_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
+    if (aoi_kind_of(r->space->core, slot) != kind) laoi_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
     return true;
 }
 
@@ -219,7 +212,7 @@ static void apply_enter(lua_State *L, world_router *r, section *s, int width) {
         int result = aoi_enter(r->space->core, id, pos, kind, &e);
         if (result == AOI_EEXIST)
             luaL_error(L, "aoi: shard %d received entity %s twice", (int)r->self, laoi_spell(L, id));
-        world_done(L, result);
+        laoi_done(L, result);
         if (!world_note(r, e.index, life, 0)) laoi_nomemory(L);
     }
 }
@@ -233,11 +226,11 @@ static void apply_other(lua_State *L, world_router *r, section *s, int tag, int 
         for (int a = 0; tag == WORLD_FAR && a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
         uint32_t slot = ghost_slot(L, r, id, tag == WORLD_KIND ? "of another kind" : "far");
         if (slot == AOI_NONE) continue;
-        if (tag == WORLD_KIND) world_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
+        if (tag == WORLD_KIND) laoi_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
         else if (tag == WORLD_FAR && r->records[slot].flags & WORLD_WANTED) {
             r->records[slot].doubted = r->epoch - 1; /* the closed one */
-            world_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
-        } else world_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
+            laoi_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
+        } else laoi_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
     }
 }
 
@@ -265,7 +258,7 @@ static int r_apply_moves(lua_State *L) {
     world_router *r = world_self(L);
     for (uint32_t i = 0; i < r->closed_count; i++)
         if (r->closed[i].slot != AOI_NONE)
-            world_done(L, aoi_move(r->space->core, handle_of(r, r->closed[i].slot), r->closed[i].pos));
+            laoi_done(L, aoi_move(r->space->core, handle_of(r, r->closed[i].slot), r->closed[i].pos));
     r->closed_count = 0;
     r->retells = false;
     return 0;

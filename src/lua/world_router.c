@@ -18,8 +18,9 @@
 
 world_router *world_self(lua_State *L) {
     world_router *r = laoi_object(L, ROUTER_NAME);
-    if (!r->space->core) luaL_error(L, "attempt to use a closed space");
+    if (!r->space || !r->space->core) luaL_error(L, "attempt to use a closed space");
     r->map = r->box->map;
+    if (!r->map) luaL_error(L, "attempt to use a closed map");
     return r;
 }
 
@@ -462,19 +463,19 @@ static int r_bar(lua_State *L) {
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static int r_gc(lua_State *L) {
-    world_router *r = lua_touserdata(L, 1);
+    world_router *r = laoi_object(L, ROUTER_NAME);
     aoi_memory *m = &r->memory;
-    for (uint32_t i = 0; i < r->out_cap; i++) AOI_FREE(m, r->out[i].at, r->out[i].cap);
-    AOI_FREE(m, r->out, r->out_cap);
-    AOI_FREE(m, r->records, r->record_cap);
-    AOI_FREE(m, r->movers, r->mover_cap);
-    AOI_FREE(m, r->concerning, r->concerning_cap);
-    AOI_FREE(m, r->closed, r->closed_cap);
-    AOI_FREE(m, r->ids, r->id_cap);
-    AOI_FREE(m, r->wholes, r->whole_cap);
-    AOI_FREE(m, r->follows, r->follow_cap);
-    for (int i = 0; i < 2; i++) AOI_FREE(m, r->merged[i], r->merged_cap[i]);
-    r->out_cap = 0;
+    for (uint32_t i = 0; i < r->out_cap; i++) AOI_CLEAR(m, r->out[i].at, r->out[i].cap);
+    AOI_CLEAR(m, r->out, r->out_cap);
+    AOI_CLEAR(m, r->records, r->record_cap);
+    AOI_CLEAR(m, r->movers, r->mover_cap);
+    AOI_CLEAR(m, r->concerning, r->concerning_cap);
+    AOI_CLEAR(m, r->closed, r->closed_cap);
+    AOI_CLEAR(m, r->ids, r->id_cap);
+    AOI_CLEAR(m, r->wholes, r->whole_cap);
+    AOI_CLEAR(m, r->follows, r->follow_cap);
+    for (int i = 0; i < 2; i++) AOI_CLEAR(m, r->merged[i], r->merged_cap[i]);
+    r->space = NULL;
     return 0;
 }
 
@@ -488,8 +489,7 @@ static int l_router(lua_State *L) {
         return laoi_argerror(L, 3, "the map has %d shards", (int)box->map->shards);
     int64_t epoch = lua_isnoneornil(L, 4) ? 1 : laoi_integer(L, 4);
     lua_settop(L, 3);
-    world_router *r = laoi_newuserdata(L, sizeof *r);
-    memset(r, 0, sizeof *r);
+    world_router *r = laoi_new_wire(L, sizeof *r);
     r->memory = laoi_memory(L);
     r->space = laoi_self(L);
     r->box = box;
@@ -497,14 +497,12 @@ static int l_router(lua_State *L) {
     r->self = (uint32_t)shard;
     r->width = 4;
     r->epoch = (uint32_t)epoch;
-    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
-    lua_setmetatable(L, 4);
-    lua_createtable(L, 2, 0); /* keeps both alive */
-    lua_pushvalue(L, 1);
-    lua_rawseti(L, -2, 1);
-    lua_pushvalue(L, 2);
-    lua_rawseti(L, -2, 2);
-    laoi_settable(L, 4);
+    laoi_gettable(L, 4); /* keeps both alive */
+    for (int i = 1; i <= 2; i++) {
+        lua_pushvalue(L, i);
+        lua_rawseti(L, 5, i);
+    }
+    lua_settop(L, 4);
     size_t n = ((size_t)r->map->shards + 1) * WORLD_TAGS;
     if (!AOI_GROW(&r->memory, r->out, r->out_cap, n)) return laoi_nomemory(L);
     memset(r->out, 0, r->out_cap * sizeof *r->out);
@@ -519,26 +517,24 @@ static const luaL_Reg router_methods[] = {
     {"rekind", r_rekind}, {"widen", r_widen}, {"bar", r_bar},     {NULL, NULL},
 };
 
-static const luaL_Reg router_meta[] = {{"__gc", r_gc}, {NULL, NULL}};
+int world_push_methods(lua_State *L, int world, const char *maker) {
+    lua_getfield(L, world, maker);
+    (void)lua_getupvalue(L, -1, LAOI_META);
+    int meta = lua_gettop(L);
+    lua_getfield(L, meta, "__index");
+    return meta;
+}
 
 /* The module `aoi.core.world`: it is for lua/aoi/skynet/world alone, and no part of `aoi`. */
 void laoi_open_world(lua_State *L) {
+    static const luaL_Reg *const others[] = {world_part_methods,  world_area_methods,     world_retell_methods,
+                                             world_trait_methods, world_question_methods, world_follow_methods};
     lua_newtable(L);
     int world = lua_gettop(L);
-    static const luaL_Reg functions[] = {{"router", l_router}, {NULL, NULL}};
-    world_add_class(L, ROUTER_NAME, router_meta, router_methods);
-    int meta = lua_gettop(L);
-    lua_getfield(L, meta, "__index");
-    laoi_set_functions(L, meta, world_part_methods);
-    laoi_set_functions(L, meta, world_area_methods);
-    laoi_set_functions(L, meta, world_retell_methods);
-    laoi_set_functions(L, meta, world_trait_methods);
-    laoi_set_functions(L, meta, world_question_methods);
-    laoi_set_functions(L, meta, world_follow_methods);
-    lua_pushvalue(L, world);
-    laoi_set_functions(L, meta, functions);
+    laoi_set_type(L, ROUTER_NAME, "router", l_router, router_methods, r_gc);
+    int meta = world_push_methods(L, world, "router");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) laoi_set_functions(L, meta, others[i]);
     lua_settop(L, world);
     world_open_map(L);
     world_open_outbox(L);
-    lua_settop(L, world);
 }
