@@ -9,6 +9,7 @@ local epoch = require "aoi.skynet.world.epoch"
 local tiles = require "aoi.skynet.world.tiles"
 local wire = require "aoi.skynet.wire"
 local world = require "aoi.skynet.native" "world"
+local reference = require "spec.support.wire_reference"
 local world_client = require "spec.support.world_client"
 
 local rest, fail = rest, fail -- luacheck: ignore
@@ -26,7 +27,7 @@ end
 local function check_moves(message)
   local shard = Shard.new { number = 1, plan = PLANS[1], dimensions = (message:byte(3) or 0) & wire.Z ~= 0 and 3 or 2 }
   local good = reason_of(shard:moves(message))
-  local rows, list = pcall(world.read_rows, message, {})
+  local rows, list = pcall(reference.read_moves, message)
   if good and not rows then fail("one reader takes what the other refuses: " .. tostring(list)) end
   for shard_number, part in pairs(shard:close(1)) do
     if shard_number ~= 1 and not epoch.read(part, shard.dimensions) then fail "a part of its own is refused" end

@@ -30,10 +30,8 @@ static int post_gc(lua_State *L) {
     AOI_FREE(&m, p->bytes, p->byte_cap);
     aoi_index_free(&m, &p->handles);
     aoi_index_free(&m, &p->numbers);
-    memset(p, 0, sizeof *p);
-    p->memory.alloc = m.alloc;
-    p->memory.ud = m.ud;
-    p->free_subscriber = p->free_link = p->free_record = p->sending = AOI_NONE;
+    *p = (post){.memory = m, .free_subscriber = AOI_NONE, .free_link = AOI_NONE, .free_record = AOI_NONE};
+    p->sending = AOI_NONE;
     p->window = 1;
     return 0;
 }
