@@ -85,11 +85,39 @@ local function move_one(net, random)
   return 14
 end
 
+-- The former instance dies before it has handed over what it has, or behind that.
+local function move_and_kill()
+  local moving
+  return function(net, random)
+    if moving then
+      net:kill_shard(moving)
+      moving = nil
+      return 14
+    end
+    moving = random(4)
+    local to = net.exchanges[GATE].hosts[moving] == 1 and "p2" or "p1"
+    director.wish(net.exchanges[GATE], { host = { moving, to } })
+    return 2 + random(4)
+  end
+end
+
 describe("what is under way", function()
   it("to a shard that goes to another process: moves arrive", function()
     histories(SEED, function(...) return walk(70, ...) end, move_one, function(net, places)
       assert(net.moved > 2)
       check_places(net, places)
+    end)
+  end)
+
+  it("to a shard that dies as it goes to another process: no move is refused", function()
+    local refused = 0
+    histories(SEED + 400, function(net, member, random)
+      member:on_refused(function(_, n) refused = refused + n end)
+      return walk(70, net, member, random)
+    end, move_and_kill(), function(net, places)
+      wait(net, 60) -- shards that move wait until clients have restored what is lost
+      check_places(net, places)
+      assert.equal(0, refused)
     end)
   end)
 

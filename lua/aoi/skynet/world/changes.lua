@@ -132,6 +132,14 @@ function changes.takes_part(self, shard, epoch)
   return one and not one.dead and one.from <= epoch
 end
 
+--- Whether an instance here begins with this epoch and has nothing from the former one, since that has died: clients
+-- restore it, in this change or the next one. This is known before the parts of the process in which that was.
+function changes.begins_bereft(self, shard)
+  local one = self.instances[shard]
+  local former = one.term - 1
+  return one.from == self.epoch + 1 and (self.dead[shard] == former or self.covered[shard] == former)
+end
+
 --- Moves of a client of another process, which may have entered the epoch in which the shard begins here before this
 -- one has.
 function changes.take_moves(self, shard, message)

@@ -107,7 +107,9 @@ local function apply(self)
   end
   expect_all(self)
   local unsure = changes.is_unsure(self, self.epoch)
-  for shard in pairs(self.owing) do self.tell(shard, "apply", self.epoch + 1, self.inbox[shard] or {}, unsure) end
+  for shard in pairs(self.owing) do
+    self.tell(shard, "apply", self.epoch + 1, self.inbox[shard] or {}, unsure, changes.begins_bereft(self, shard))
+  end
   if self.left == 0 then self:applied() end
 end
 

@@ -15,7 +15,8 @@
 --
 --   shard.terms[s]       the term of each shard that has had a successor
 --   shard.ready          E of this instance
---   shard.blank          until R of that, where its former instance has died; nil: it has not
+--   shard.blank          until R of that, where its former instance has died, be it as late as E; false: no more, or
+--                        what other shards have lost as it began may be unknown here; nil: nothing was lost
 --   shard.renewed        the last E; shard.waits: until its R
 --   shard.full           the last R; shard.fulls: those whose grace is not over: { R, ends = E + grace }
 --   shard.returning      set of ids that wait for R: ents[id].past; their nodes are added, with what they have seen
@@ -42,6 +43,18 @@ local CMD = recovery.commands
 
 --- Whether requests must wait: what the homes know is not here yet.
 function recovery.is_absent(self) return self.applied < self.ready end
+
+--- As an epoch is applied. unsure: something is lost, or parts of an earlier epoch may be missing, as a process has died
+-- before it had sent them to all. What is lost while an instance begins is unknown to it, as only what is alive was
+-- named; bereft: it is what the former instance had (changes.begins_bereft).
+function recovery.begin(self, number, unsure, bereft)
+  self.unsure = unsure
+  if bereft then
+    self.blank, self.waits = true, true
+  elseif unsure and number == self.ready then
+    self.blank = self.blank or false
+  end
+end
 
 -- An entity with a past ---------------------------------------------------------------------------------------------
 

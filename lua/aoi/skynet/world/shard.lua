@@ -495,13 +495,13 @@ local function forget_moved(self)
   followers.forget_old(self, old)
 end
 
---- Applies the closed epoch with the parts that other shards have made for this one. unsure: parts of an earlier epoch
--- may be missing, as a process has died before it had sent them to all. Returns the messages for clients, as of
--- `outlet.drain`, and the number of events. An error in here leaves the shard in no state to go on.
-function Shard:apply(number, list, unsure)
+--- Applies the closed epoch with the parts that other shards have made for this one. unsure, bereft: as of
+-- recovery.begin. Returns the messages for clients, as of `outlet.drain`, and the number of events. An error in here
+-- leaves the shard in no state to go on.
+function Shard:apply(number, list, unsure, bereft)
   assert(number == self.closed and number == self.applied + 1, "an epoch out of turn")
   local started = self.clock()
-  self.unsure = unsure
+  recovery.begin(self, number, unsure, bereft)
   local parts = self:read_parts(list)
   if self.blank and number ~= self.full then parts = recovery.sift(self, parts) end
   apply_ends(self, parts)
