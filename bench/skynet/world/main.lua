@@ -6,6 +6,7 @@
 --   mode scale   what an epoch costs, with no journal (scale.lua)
 --   mode live    opens the world whenever it has ended, and does what run.sh asks for; process `players` has no part in
 --                it, but connections for client views
+--   mode chaos   whatever may happen to services happens to them, again and again (chaos.lua)
 --   mode deaths  the first process kills a quiet client, a shard, its exchange (deaths.lua); the other one as in live
 local skynet = require "skynet"
 require "skynet.manager"
@@ -17,6 +18,7 @@ local function number(name) return assert(tonumber(skynet.getenv(name))) end
 local NODE, NODES, OUT, MODE = skynet.getenv "node", skynet.getenv "nodes", skynet.getenv "out", skynet.getenv "mode"
 local WALKERS, WATCHERS, EPOCHS, SHARDS = number "walkers", number "watchers", number "epochs", number "shards"
 local WALLS, VIEWS = number "walls", MODE ~= "scale" and MODE ~= "deaths" and number "views" or 0
+local HAS_STATE = MODE == "exact" or MODE == "chaos"
 local RADIUS, NEIGHBOURS, SERVICES, HEARTBEAT = 50, 20, number "services", 2
 local SIDE = 2 * RADIUS * math.sqrt(WALKERS / NEIGHBOURS)
 
@@ -26,8 +28,9 @@ for name in NODES:gmatch("%S+") do list[#list + 1] = name end
 local function open(others)
   local options = {
     name = "earth", size = SIDE, reach = 55, interval = number "interval", heartbeat = HEARTBEAT, engine = "grid",
-    quantum = MODE == "exact" and viewed.quantum or nil, fields = MODE == "exact" and viewed.fields or nil,
-    sight = WALLS > 0 or nil, journal = MODE == "exact" and OUT .. "/journal" or nil, measure = MODE ~= "live",
+    quantum = HAS_STATE and viewed.quantum or nil, fields = HAS_STATE and viewed.fields or nil,
+    sight = WALLS > 0 or nil, journal = MODE == "exact" and OUT .. "/journal" or nil,
+    measure = MODE ~= "live" and MODE ~= "chaos",
   }
   if #list == 1 then
     options.shards = SHARDS
@@ -38,7 +41,7 @@ local function open(others)
       options = { name = "earth", node = NODE, director = list[1], journal = options.journal }
     end
   end
-  for name, value in pairs(others or {}) do options[name] = value end
+  for name, value in pairs(options.director and {} or others or {}) do options[name] = value end
   return aoi.world(options)
 end
 
@@ -268,6 +271,8 @@ function RUN.players()
     skynet.sleep(10)
   end
 end
+
+function RUN.chaos() require "chaos"(open, NODE, list, SIDE) end
 
 function RUN.deaths()
   if NODE ~= list[1] then return RUN.live() end

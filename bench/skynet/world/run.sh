@@ -10,6 +10,9 @@
 #   stop    the same, but the second process is stopped for three seconds: a pause, and nothing is lost
 #   tiles   the same, but 1,000 tiles go to another shard and back
 #   scale   125,000 walkers in one process, each moves once in an epoch: thread time of the shards, length of an epoch
+#   chaos   DURATION (150) seconds of kills, ends, floods, hand-overs, other owners and areas, as SEED says, with shards and
+#           exchanges of a world, or with KIND=map an AOI service and its relay, killed, too; now and then all stand
+#           still, and what all clients have heard must be right (chaos.lua)
 #   deaths  a client, a shard and an exchange are killed: each is noticed in time (deaths.lua)
 #
 # A world that goes on, with VIEWS players in another process, each with a connection: after each step everything stands
@@ -32,18 +35,24 @@ fi
 case $what in
 kill | restart | shards | rolling | soak) MODE=live EPOCHS=1000000000 ;;
 scale | deaths) MODE=$what ;;
+chaos) MODE=$what WALKERS=480 ;;
 *) MODE=exact ;;
 esac
 case $processes in 1) NODES="one" ;; 2) NODES="one two" ;; *) NODES="one two three" ;; esac
 : "${VIEWS:=$([ "$MODE" = live ] && echo 300 || echo 0)}"
 : "${SERVICES:=$([ "$MODE" = live ] && echo $((2 * processes)) || echo 4)}" "${ROUNDS:=10}" "${SECONDS_EACH:=60}"
+# A window of 1, 2 or 8 messages.
+: "${DURATION:=150}" "${SEED:=$(date +%s)}" "${KIND:=world}" "${WINDOW:=$((1 << SEED % 3 + SEED % 3 / 2))}"
 TILES=$([ "$what" = tiles ] && echo 1000 || echo 0)
 export SKYNET WALKERS WATCHERS EPOCHS SHARDS INTERVAL THREADS OUT MODE NODES SERVICES VIEWS PORT TILES WALLS
-make --no-print-directory -s build/skynet/aoi/core.so LUA=skynet LUA_INCDIR="$SKYNET/3rd/lua"
+export DURATION SEED KIND WINDOW
+NAME=skynet-$(basename "$SKYNET") AOI_CORE=build/$NAME
+export AOI_CORE
+make --no-print-directory -s "$AOI_CORE/aoi/core.so" LUA="$NAME" LUA_INCDIR="$SKYNET/3rd/lua"
 mkdir -p "$OUT"
 printf '__nowaiting = true\none = "127.0.0.1:%d"\ntwo = "127.0.0.1:%d"\nthree = "127.0.0.1:%d"\n' \
   "$PORT" $((PORT + 1)) $((PORT + 2)) >"$OUT/cluster.lua"
-rm -f "$OUT"/*.order "$OUT"/*.log "$OUT"/asked.* "$OUT"/pictures
+rm -f "$OUT/over" "$OUT"/*.order "$OUT"/*.log "$OUT"/asked.* "$OUT"/pictures
 
 launch() {
   NODE=$1 "$SKYNET/skynet" bench/skynet/world/config >>"$OUT/$1.log" 2>&1 &
@@ -91,7 +100,21 @@ back() {
   sleep 8
 }
 
-for node in $NODES; do launch "$node"; done
+# NODE: starts it, and again where it was killed, until all is over.
+keep() {
+  while [ ! -e "$OUT/over" ]; do
+    launch "$1"
+    pid_of "$1" >"$OUT/$1.pid"
+    wait "$(pid_of "$1")" || true
+  done
+}
+
+if [ "$what" = chaos ]; then
+  launch one
+  [ "$processes" = 1 ] || keep two &
+else
+  for node in $NODES; do launch "$node"; done
+fi
 if [ "$MODE" = exact ] && [ "$VIEWS" -gt 0 ]; then launch players; fi
 if [ "$MODE" = live ]; then
   launch players
@@ -102,6 +125,12 @@ fi
 
 case $what in
 exact | scale | tiles) ;;
+chaos)
+  echo "SEED=$SEED"
+  wait "$(pid_of one)" || true
+  touch "$OUT/over"
+  [ "$processes" = 1 ] || kill -9 "$(cat "$OUT/two.pid")" 2>/dev/null || true
+  ;;
 deaths)
   wait "$(pid_of one)" || true
   [ "$processes" = 1 ] || kill -9 "$(pid_of two)"
@@ -152,6 +181,11 @@ if [ "$MODE" = live ]; then
   end_all
   grep -h 'ON_CLOSE' "$OUT"/*.log || true
   if grep -h '[1-9][0-9]* of them DIFFERENT\|with [a-z]* DIFFERENT' "$OUT"/*.log; then exit 1; fi
+elif [ "$what" = chaos ]; then
+  wait
+  grep -h 'DIFFERENT\|attempt to\|phase [0-9]*:\|chaos of seed' "$OUT"/*.log || true
+  grep -q 'chaos of seed.*: 0 differences' "$OUT/one.log"
+  if grep -q 'attempt to' "$OUT"/*.log; then exit 1; fi # an error of the library, or of this
 elif [ "$what" = deaths ]; then
   grep -h 'one:\|two:' "$OUT"/*.log
   grep -q 'all deaths noticed' "$OUT/one.log"
