@@ -1,6 +1,6 @@
 -- chaos(open, here, nodes, side): for DURATION seconds, whatever may happen to the services of a world, or with
--- KIND=map of an AOI service, its clients and relays, happens to them, as SEED says (chaos_play.lua). Now and then all stand
--- still, and what each client has heard is compared with one space that is given what all have sent
+-- KIND=map of an AOI service, its clients and relays, happens to them, as SEED says (chaos_play.lua). Now and then all
+-- stand still, and what each client has heard is compared with one space that is given what all have sent
 -- (chaos_compare.lua). Each process has clients and gates of its own (chaos_player.lua); the first one says what
 -- happens.
 local skynet = require "skynet"

@@ -3,7 +3,7 @@
 --
 --   life[id]    the number of its life; one home never gives the same number twice
 --   holder[id]  the shard that owns it
---   revived[id] the client that has brought it back after a death
+--   revived[id] { client, epoch }: that has brought it back after a death, and when
 --   replaced[id] { life, holder, term, at }: a life that its client has made leave, and another has been claimed before
 --               this home has heard of its end; that is lost where that instance of its holder (nil: unknown) has died,
 --               or in the epoch `at`
@@ -34,9 +34,12 @@ function directory.is_claimed(shard, id)
   return claim and claim[2] == directory.stamp(shard, shard.holder[id]) and claim or nil
 end
 
--- A life that another client has brought back has not been made leave before.
+-- left: { life, epoch }, which the client has made leave, and when. A life that another client has brought back since
+-- has not been made leave: that was lost with its shard.
 local function is_taken(shard, client, id, left)
-  return shard.life[id] and (shard.life[id] ~= left or (shard.revived[id] or client) ~= client)
+  local by = shard.revived[id]
+  return shard.life[id] and
+    (not left or shard.life[id] ~= left.life or by and by.client ~= client and by.epoch > left.epoch)
 end
 
 -- Whether what this home does not know may be alive: clients are still restoring.
@@ -44,15 +47,14 @@ local function is_unknown(shard, id)
   return not shard.life[id] and shard.blank ~= nil and shard.applied < shard.ready + RESTORES
 end
 
--- Ids are unique in the world; `left` is the life that the caller has made leave itself, of which this home may not
--- have heard yet.
+-- Ids are unique in the world; `left`: as of is_taken, of which this home may not have heard yet.
 local function claim(shard, client, name, id, holder, left)
   if is_taken(shard, client, id, left) then
     argument.fail(1, name, 0, "entity %d is already in the world", id)
   end
-  if left and (shard.life[id] == left or is_unknown(shard, id)) then
+  if left and (shard.life[id] == left.life or is_unknown(shard, id)) then
     local former = shard.holder[id]
-    shard.replaced[id] = { life = left, holder = former, at = shard.closed + ENDS_WITHIN,
+    shard.replaced[id] = { life = left.life, holder = former, at = shard.closed + ENDS_WITHIN,
                            term = not shard.orphans[id] and (shard.terms[former] or 0) }
   end
   shard.last_life = shard.last_life % 0xffffffff + 1

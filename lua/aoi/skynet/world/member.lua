@@ -269,7 +269,7 @@ local function claim_all(self, name, rows, n, values)
     for i = 1, #list, values do
       ids[#ids + 1] = list[i]
       places[#places + 1], places[#places + 2] = list[i + 1], list[i + 2]
-      left[#left + 1] = self.left[list[i]] and self.left[list[i]].life or false
+      left[#left + 1] = self.left[list[i]] or false
     end
     local ok, got, holders, its = self:ask_shard(at, "claim", name, ids, places, left)
     if not ok then

@@ -44,9 +44,9 @@ local CMD = recovery.commands
 --- Whether requests must wait: what the homes know is not here yet.
 function recovery.is_absent(self) return self.applied < self.ready end
 
---- As an epoch is applied. unsure: something is lost, or parts of an earlier epoch may be missing, as a process has died
--- before it had sent them to all. What is lost while an instance begins is unknown to it, as only what is alive was
--- named; bereft: it is what the former instance had (changes.begins_bereft).
+--- As an epoch is applied. unsure: something is lost, or parts of an earlier epoch may be missing, as a process has
+-- died before it had sent them to all. What is lost while an instance begins is unknown to it, as only what is alive
+-- was named; bereft: it is what the former instance had (changes.begins_bereft).
 function recovery.begin(self, number, unsure, bereft)
   self.unsure = unsure
   if bereft then
@@ -317,7 +317,8 @@ function CMD.reclaim(self, client, entities, ended)
       owners[n] = 0
       if later and self.claims[id] then self.lost[#self.lost + 1] = { id = id, life = known, what = epoch.ENDED } end
       self.life[id], self.holder[id], self.claims[id] = life, holders[n], { client, stamps[n] }
-      self.orphans[id], self.revived[id] = self.orphans[id] or self.applied, client
+      self.orphans[id] = self.orphans[id] or self.applied
+      self.revived[id] = { client = client, epoch = self.applied }
     else
       owners[n] = self.holder[id]
     end
