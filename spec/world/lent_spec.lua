@@ -120,6 +120,18 @@ describe("what a client of a world lends:", function()
     assert.same({}, seen)
   end)
 
+  it("its client hears of the end of a service that has died while a request that named it waited", function()
+    local second = net:member(1)
+    net:kill_shard(1)
+    net:spawn(function() one:add_node(PLAYER, 5, 8, {}, { to = second.service }) end)
+    net:spawn(function() one:set_client(PLAYER, { to = second.service }) end)
+    net:kill_client(second)
+    net:finish(function() net:sleep(6) end)
+    table.sort(lost, function(a, b) return (a[2] or 0) < (b[2] or 0) end)
+    assert.same({ { PLAYER }, { PLAYER, 5 } }, lost)
+    net:finish(function() assert.same({ 4 }, (one:nodes(PLAYER))) end)
+  end)
+
   it("a view that is to begin anew does so, also where it waits with its picture in a shard that has died", function()
     net = network.new {
       seed = SEED, plan = { size = { 0, 0, 64, 16 }, reach = 10, tile = 8, shards = { 2, 1 } }, processes = { 2 },
