@@ -5,10 +5,8 @@
 -- dies, and another takes its ids. AOI_STEPS sets the number of actions of each client.
 if not string.pack then return pending "clients of a world: needs string.pack of Lua 5.3" end
 
-local network = require "spec.world.network"
 local play = require "spec.world.play"
 local random_run = require "spec.support.random_run"
-local rng = require "spec.support.rng"
 local scenes = require("spec.world.scenes").of_processes(true)
 
 local SEED = random_run.seed("world clients")
@@ -42,44 +40,4 @@ describe("clients of a world", function()
       assert(ACTIONS < 150 or (handed > ACTIONS / 4 and total > ACTIONS)) -- the first epochs have fewer
     end)
   end
-
-  it("lose and double nobody in hand-overs, though calls fail before and after they have been served", function()
-    local net = network.new {
-      seed = SEED, plan = { size = 64, reach = 8, tile = 8, shards = { 4, 1 } }, processes = { 1, 1, 1, 1 }, lose = 0.4,
-    }
-    local member, random = net:member(1), rng.new(SEED)
-    local target = math.max(1000, math.min(10000, 20 * ACTIONS))
-    local handed = 0
-    net:spawn(function()
-      for id = 1, 100 do
-        member:enter(id, random() * 64, random() * 64)
-        member:add_node(id, 1, 8, {})
-      end
-      while handed < target do
-        for id = 1, 100 do member:move(id, random() * 64, random() * 64) end
-        member:flush()
-        net:sleep(0.1)
-        handed = 0
-        for _, shard in ipairs(net.shards) do handed = handed + shard.counters.handed end
-      end
-    end)
-    net:run_until(function() return net.running == 0 end, 10000)
-    local last = net.shards[1].closed + 12 -- moves that went astray have arrived (8 hops at most), nobody changes hands
-    net:run_until(function()
-      for _, shard in ipairs(net.shards) do
-        if shard.applied < last then return false end
-      end
-      return true
-    end, 1000)
-    local seen, count = {}, 0
-    for _, shard in ipairs(net.shards) do
-      shard:check()
-      for id in pairs(shard.ents) do
-        assert(not seen[id], "an entity is real twice")
-        seen[id], count = true, count + 1
-      end
-    end
-    assert.equal(100, count)
-    assert(net.lost > target / 100)
-  end)
 end)

@@ -157,35 +157,10 @@ describe("messages of a world", function()
     assert.same({ nil, "wrong length 41" }, { wire.read_routes(message .. "x", {}) })
   end)
 
-  it("of moves are read or refused, whatever bytes come", function()
-    local random, refused = rng.new(SEED + 10), 0
-    local r, space = router(2)
-    local outbox = world.outbox(2, 3, false, 2)
-    for id = 1, 4 do
-      space:enter(id, 1, 1)
-      r:note(id, 1, true)
-      outbox:set(id, 1)
-      outbox:move(id, 5 * id, id)
-    end
-    outbox:move(1, 7, 8)
-    outbox:move(9, 7, 8)
-    assert.same({ 1 }, (outbox:pending()))
-    local message = outbox:take(false, 1)
-    assert.same({ 1, 1, 4 }, { outbox:count() })
-    assert.same({}, (outbox:pending()))
-    local n, client, batch, strays, count = r:read(message)
-    assert.same({ 4, 3, 1, {}, 0 }, { n, client, batch, strays, count })
-    assert.same({ 7.0, 8.0 }, { r:where(1) })
-    for _ = 1, MUTATIONS do
-      local at = random(#message)
-      local bytes = message:sub(1, at - 1) .. string.char(random(256) - 1) .. message:sub(at + 1)
-      if random(3) == 1 then bytes = bytes:sub(1, random(#bytes) - 1) end
-      local ok, reason = r:read(bytes)
-      if not ok then
-        refused = refused + 1
-        assert.equal("string", type(reason))
-      end
-    end
-    assert(refused > MUTATIONS / 10)
+  it("of moves are refused by a shard of other dimensions", function()
+    local outbox = world.outbox(3, 3, false, 2)
+    outbox:set(1, 1)
+    outbox:move(1, 5, 6, 7)
+    assert.same({ nil, "wrong dimensions" }, { router(2):read(outbox:take(false, 1)) })
   end)
 end)

@@ -90,7 +90,7 @@ local function enter(self, who)
 end
 
 local function leave(self, who)
-  who.left, who.life = ask(self, owner(self, who), "leave", who.id), nil
+  who.left, who.life = { life = ask(self, owner(self, who), "leave", who.id), epoch = self.epoch }, nil
   self.outbox:forget(who.id)
   if self.pictures then self.pictures:ends(who) end
   self.todo[1][#self.todo[1] + 1] = { "leave", who.id }
