@@ -73,7 +73,10 @@ describe("the end of a process", function()
       net:kill_process(victim)
       others_go_on(net, members, victim, HEARTBEAT + 1)
       net:run(1)
-      for shard = 1, 4 do assert(net.exchanges[3].hosts[shard] == 3 - victim) end
+      for number, shard in ipairs(net.shards) do
+        assert.equal(3 - victim, net.exchanges[3].hosts[number])
+        for _, ent in pairs(shard.ents) do assert.not_equal(victim - 1, ent.client >> 24) end
+      end
       assert.same({}, net.ended)
     end
   end)
@@ -218,27 +221,6 @@ describe("the end of a world", function()
 end)
 
 describe("a client that dies", function()
-  it("takes along what it has entered, wherever that is, in one epoch", function()
-    for run = 1, random_run.runs(5) do
-      local net = new_network { seed = SEED + run }
-      local members = busy(net, 3)
-      net:run(4)
-      net:kill_client(members[1])
-      net:run(2)
-      local left = {}
-      for _, shard in ipairs(net.shards) do
-        shard:check()
-        for id in pairs(shard.ents) do left[#left + 1] = id end
-      end
-      for _, id in ipairs(left) do assert(id >= 20, "an entity of the dead client is there") end
-      for _, shard in ipairs(net.shards) do
-        for id = 10, 19 do assert.is_false(shard.core:has(id)) end
-        for id = 10, 19 do assert.is_nil(shard.holder[id]) end
-      end
-      assert.same({}, net.ended)
-    end
-  end)
-
   it("is found though it is sent nothing", function()
     local net = new_network()
     local quiet, other = net:member(2), net:member(1)

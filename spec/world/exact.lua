@@ -360,7 +360,7 @@ function Run:step()
   local function apply(shard, parts)
     local mail = shard:apply(here, parts)
     for _, one in pairs(mail) do
-      if self.pictures and one.letters then self.pictures:hear(one.letters.packets) end
+      if self.pictures and one.letters then self.pictures:hear(one.letters.packets or {}) end
       hear(self, one, function(...)
         local k = key(...)
         diff[k] = (diff[k] or 0) + 1

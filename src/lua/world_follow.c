@@ -109,14 +109,4 @@ static int r_doubt(lua_State *L) {
     return 0;
 }
 
-/* want(id, whether): what of it comes stays when it goes far, doubted until an owner has named it. */
-static int r_want(lua_State *L) {
-    world_router *r;
-    world_record *record = world_argument(L, &r);
-    if (!record) return 0;
-    record->flags &= ~(uint32_t)WORLD_WANTED;
-    if (lua_toboolean(L, 3)) record->flags |= WORLD_WANTED;
-    return 0;
-}
-
-const luaL_Reg world_follow_methods[] = {{"follow", r_follow}, {"doubt", r_doubt}, {"want", r_want}, {NULL, NULL}};
+const luaL_Reg world_follow_methods[] = {{"follow", r_follow}, {"doubt", r_doubt}, {NULL, NULL}};

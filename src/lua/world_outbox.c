@@ -194,26 +194,15 @@ static int o_owns(lua_State *L) {
     return 2 + o->dims;
 }
 
-/* owned(): of all own entities, flat: id and what owns(id) returns; and their number. */
+/* owned(): the ids of all own entities, and their number. */
 static int o_owned(lua_State *L) {
     const outbox *o = laoi_outbox_self(L);
-    laoi_index at = 0;
     int64_t n = 0;
     lua_newtable(L);
     for (uint32_t i = 0; i < o->entry_count; i++) {
-        const outbox_entry *e = o->entries + i;
-        if (!e->own) continue;
-        laoi_pushinteger(L, e->id);
-        lua_rawseti(L, -2, ++at);
-        laoi_pushinteger(L, e->life);
-        lua_rawseti(L, -2, ++at);
-        laoi_pushinteger(L, e->kind);
-        lua_rawseti(L, -2, ++at);
-        for (int a = 0; a < o->dims; a++) {
-            lua_pushnumber(L, e->pos[a]);
-            lua_rawseti(L, -2, ++at);
-        }
-        n++;
+        if (!o->entries[i].own) continue;
+        laoi_pushinteger(L, o->entries[i].id);
+        lua_rawseti(L, -2, (laoi_index)++n);
     }
     laoi_pushinteger(L, n);
     return 2;

@@ -450,13 +450,16 @@ static int r_widen(lua_State *L) {
     return 0;
 }
 
-/* bar(id, whether): some clients may not move this own entity: `read` leaves its rows to the caller. */
-static int r_bar(lua_State *L) {
+/* mark(id, what, whether): of an entity of the core: "barred": some clients may not move this own entity, `read` leaves its rows
+ * to the caller; "wanted": it stays when it goes far, doubted until an owner has named it; "traits": it has some. */
+static int r_mark(lua_State *L) {
+    static const char *const whats[] = {"barred", "wanted", "traits", NULL};
+    static const uint32_t flags[] = {WORLD_BARRED, WORLD_WANTED, WORLD_TRAITS};
     world_router *r = world_self(L);
-    uint32_t slot;
-    world_record *record = entity_arg(L, r, &slot);
-    record->flags &= ~(uint32_t)WORLD_BARRED;
-    if (lua_toboolean(L, 3)) record->flags |= WORLD_BARRED;
+    world_record *record;
+    (void)world_slot(r, laoi_integer(L, 2), &record);
+    const uint32_t flag = flags[luaL_checkoption(L, 3, NULL, whats)];
+    if (record) record->flags = lua_toboolean(L, 4) ? record->flags | flag : record->flags & ~flag;
     return 0;
 }
 
@@ -514,7 +517,7 @@ static int l_router(lua_State *L) {
 static const luaL_Reg router_methods[] = {
     {"note", r_note},     {"owns", r_owns},   {"ghost", r_ghost}, {"leave", r_leave}, {"move", r_move},
     {"mover", r_mover},   {"read", r_read},   {"close", r_close}, {"hand", r_hand},   {"gone", r_gone},
-    {"rekind", r_rekind}, {"widen", r_widen}, {"bar", r_bar},     {NULL, NULL},
+    {"rekind", r_rekind}, {"widen", r_widen}, {"mark", r_mark},   {NULL, NULL},
 };
 
 int world_push_methods(lua_State *L, int world, const char *maker) {

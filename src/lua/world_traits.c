@@ -9,14 +9,6 @@ bool world_note_whole(world_router *r, const world_record *record, int64_t id, u
     return true;
 }
 
-/* trait(id): the entity has traits. */
-static int r_trait(lua_State *L) {
-    world_router *r;
-    world_record *record = world_argument(L, &r);
-    if (record) record->flags |= WORLD_TRAITS;
-    return 0;
-}
-
 /* wholes(): pairs of an entity with traits and a shard that receives it as a whole, since the last call; and how many. */
 static int r_wholes(lua_State *L) {
     world_router *r = world_self(L);
@@ -40,5 +32,4 @@ static int r_audience(lua_State *L) {
     return record ? world_push_shards(L, world_audience_of(r, record, record->audience, WORLD_IS)) : 0;
 }
 
-const luaL_Reg world_trait_methods[] = {
-    {"trait", r_trait}, {"wholes", r_wholes}, {"audience", r_audience}, {NULL, NULL}};
+const luaL_Reg world_trait_methods[] = {{"wholes", r_wholes}, {"audience", r_audience}, {NULL, NULL}};

@@ -48,7 +48,7 @@ return function(Shard)
   function Shard:pass(id, ent, client, former)
     ent.barred = ent.barred or {}
     ent.barred[former], ent.barred[client] = true, nil
-    if not ent.birth then self.router:bar(id, true) end
+    if not ent.birth then self.router:mark(id, "barred", true) end
   end
 
   --- Returns the life that ends.

@@ -43,10 +43,11 @@ local function deliver_letters(self, number, epoch, letters)
     if wire.head(message) == wire.BROADCAST then message = streams.broadcast(client, message) end
     if message then self:post_to(number, message) end
   end
-  for i = 1, #letters.packets, 2 do
-    local id, at = letters.packets[i], client.starved[letters.packets[i]]
+  local list = letters.packets or {}
+  for i = 1, #list, 2 do
+    local id, at = list[i], client.starved[list[i]]
     if at and at ~= true and epoch >= at then client.starved[id] = nil end
-    if not streams.starves(client, id, self.window) then packets[#packets + 1] = letters.packets[i + 1] end
+    if not streams.starves(client, id, self.window) then packets[#packets + 1] = list[i + 1] end
   end
   if not packets[1] or not self.clients[number] then return end
   streams.send_packets(client, packets, self.window, function(message) return self:post_to(number, message) end)

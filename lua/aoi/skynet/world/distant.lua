@@ -43,7 +43,7 @@ function distant.tell(shard, put)
     if not want then expire(shard, target, asked or shard.router:life(target) or 0) end
     if want and (asked ~= want or how == AGAIN) then put_row(shard, put, target, want, epoch.WANTED) end
     shard.asked[target] = want
-    shard.router:want(target, want and shard.router:life(target) == want)
+    shard.router:mark(target, "wanted", want and shard.router:life(target) == want)
   end
   for i = 1, #shard.passing, 2 do put(shard.passing[i], epoch.WANT, shard.passing[i + 1]) end
   shard.asking, shard.passing = {}, {}

@@ -13,27 +13,25 @@ local outlet = { LEFT = wire.LEFT_WORLD }
 local CLOSE, LONG, WIDTH = 2, 8, { [4] = 64, [8] = 128 } -- flags of a group: wire.lua
 local NO_LIMIT = 0x7fffffff
 
+-- What there is of the client, a new table if nothing is.
+local function of(list, client)
+  list[client] = list[client] or {}
+  return list[client]
+end
+
 function outlet.post() return wire.post(NO_LIMIT, NO_LIMIT) end
 
 --- That entity is owned by that shard from now on; 0: a move of it has been refused; or LEFT, and the life that ends.
 function outlet.note(self, client, id, shard, life)
-  local notes = self.notes[client] or {}
-  self.notes[client] = notes
-  notes[#notes + 1] = wire.route(id, shard, life)
-end
-
-local function letters_for(self, client)
-  local letters = self.letters[client] or { packets = {} }
-  self.letters[client] = letters
-  return letters
+  table.insert(of(self.notes, client), wire.route(id, shard, life))
 end
 
 --- A message for the client, behind the events of the coming epoch.
-function outlet.put(self, client, message) table.insert(letters_for(self, client), message) end
+function outlet.put(self, client, message) table.insert(of(self.letters, client), message) end
 
 --- A message of the client view of that entity, as of wire.packet.
 function outlet.put_packet(self, client, id, packet)
-  local packets = letters_for(self, client).packets
+  local packets = of(of(self.letters, client), "packets")
   packets[#packets + 1], packets[#packets + 2] = id, packet
 end
 
@@ -57,14 +55,6 @@ function outlet.end_node(self, client, handle, seen, width)
   self.ended_nodes[client] = (self.ended_nodes[client] or "") .. group
 end
 
-local function add_ended(self, mail)
-  for client, groups in pairs(self.ended_nodes) do
-    mail[client] = mail[client] or {}
-    mail[client].ended = groups
-  end
-  self.ended_nodes = {}
-end
-
 --- The messages of an epoch for each client, as wire.lua has them: `events`, and `ends`, the length of its head and the
 -- nodes that end; `ended`, groups of nodes that end; `routes`. And the number of events.
 function outlet.drain(self, number)
@@ -73,16 +63,13 @@ function outlet.drain(self, number)
   self.notes = {}
   local events = self.post:collect(self.core, self.sight)
   self.post:send(function(client, message, ends)
-    mail[client] = mail[client] or {}
-    mail[client].events, mail[client].ends = message, ends
+    local its = of(mail, client)
+    its.events, its.ends = message, ends
     return true
   end)
-  add_ended(self, mail)
-  for client, letters in pairs(self.letters) do
-    mail[client] = mail[client] or {}
-    mail[client].letters = letters
-  end
-  self.letters = {}
+  for client, groups in pairs(self.ended_nodes) do of(mail, client).ended = groups end
+  for client, letters in pairs(self.letters) do of(mail, client).letters = letters end
+  self.ended_nodes, self.letters = {}, {}
   for _, client in ipairs(self.buried) do
     local c = self.clients[client]
     self.clients[client], mail[client] = nil, nil

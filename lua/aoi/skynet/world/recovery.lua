@@ -119,23 +119,12 @@ end
 
 -- Changes ------------------------------------------------------------------------------------------------------------
 
--- Those clients of that process, which is gone, that have or had anything here.
+-- Those clients of that process, which is gone, that have or had anything here, or have claimed an id.
 local function clients_of(self, process)
   local found = {}
   local function add(client) if client >> 24 == process - 1 then found[client] = true end end
   for client in pairs(self.clients) do add(client) end
   for _, claim in pairs(self.claims) do add(claim[1]) end
-  for _, ent in pairs(self.ents) do
-    add(ent.client)
-    for _, rec in pairs(ent.nodes or {}) do
-      add(rec.client)
-      add(rec.by)
-    end
-  end
-  for _, view in pairs(self.views) do
-    add(view.client)
-    add(view.by)
-  end
   return found
 end
 

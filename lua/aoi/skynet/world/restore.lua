@@ -109,18 +109,17 @@ end
 
 -- By home: entities as of recovery.reclaim, and what this client has ended lately.
 local function by_home(self)
-  local homes, values = {}, self.dimensions + 3
+  local homes = {}
   local function at(id)
     local home = core.home(id, self.shards)
     homes[home] = homes[home] or { entities = {}, ended = {} }
     return homes[home]
   end
   local list, n = self.outbox:owned()
-  for i = 1, n * values, values do
-    local entities = at(list[i]).entities
-    local k = #entities
-    entities[k + 1], entities[k + 2], entities[k + 3], entities[k + 4] = list[i], list[i + 1], list[i + 3], list[i + 4]
-    entities[k + 5] = self.claimed[list[i]] or false
+  for i = 1, n do
+    local id, entities = list[i], at(list[i]).entities
+    local life, _, x, y = self.outbox:owns(id)
+    table.move({ id, life, x, y, self.claimed[id] or false }, 1, 5, #entities + 1, entities)
   end
   for id, left in pairs(self.left) do
     if self.outbox:owns(id) ~= left.life then table.insert(at(id).ended, { id = id, life = left.life }) end

@@ -148,7 +148,7 @@ function Shard:moves(message, size)
   local values = self.dimensions + 1
   for i = 1, count * values, values do
     local x, y, z = rows[i + 1], rows[i + 2], values == 4 and rows[i + 3] or nil
-    strays.take(self, client, batch, rows[i], x, y, z)
+    strays.move(self, client, batch, 0, rows[i], x, y, z)
   end
   self.counters.read_seconds = self.counters.read_seconds + self.clock() - started
   return true
@@ -367,7 +367,7 @@ end
 local function take_entity(self, hand)
   clients.own(self, hand.id, { life = hand.life, client = hand.client, kind = hand.kind, barred = hand.barred })
   self.moved[hand.id] = nil
-  if hand.barred then self.router:bar(hand.id, true) end
+  if hand.barred then self.router:mark(hand.id, "barred", true) end
   traits.take(self, hand.id, hand.traits)
   views.take(self, hand.id, hand.view)
 end

@@ -85,22 +85,13 @@ local function refuse_barred(self, client, id)
   return true
 end
 
---- A move that comes from its client, and that the router has left.
-function strays.take(self, client, batch, id, x, y, z)
-  if refuse_barred(self, client, id) then return end
-  if is_finite(x, y, z) and self.router:owns(id) then
-    self.router:move(id, client, batch, 0, x, y, z)
-  else
-    on_stray(self, client, batch, 0, id, x, y, z)
-  end
-end
-
---- A move that has been sent on by so many shards, or has waited here.
+--- A move that the router has left, or that has been sent on by so many shards, or has waited here.
 function strays.move(self, client, batch, hops, id, x, y, z)
   if refuse_barred(self, client, id) then return end
   followers.forget(self, client, batch, id)
   local since = hops > 0 and self.applied + 1 - hops or 0 -- the epoch in which the first shard had it
-  if not self.router:move(id, client, batch, since, x, y, z) then on_stray(self, client, batch, hops, id, x, y, z) end
+  local moved = is_finite(x, y, z) and self.router:move(id, client, batch, since, x, y, z)
+  if not moved then on_stray(self, client, batch, hops, id, x, y, z) end
 end
 
 --- Those that came between the halves of an epoch.

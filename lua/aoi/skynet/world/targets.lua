@@ -161,7 +161,7 @@ function targets.apply(shard, recs)
   for target, e in pairs(shard.targets) do
     local life = shard.router:life(target)
     if life ~= e.life then
-      if life then shard.router:want(target, shard.asked[target] == life) end
+      if life then shard.router:mark(target, "wanted", shard.asked[target] == life) end
       for holder in pairs(e.holders) do make(shard, holder, target) end
     end
     e.life = life

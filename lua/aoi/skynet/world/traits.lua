@@ -155,7 +155,7 @@ end
 function traits.take(shard, id, all)
   if not all then return end
   shard.traits[id] = all
-  shard.router:trait(id)
+  shard.router:mark(id, "traits", true)
   set_in_space(shard, id, all)
   set_for_views(shard, id, all)
 end
@@ -187,7 +187,7 @@ function traits.apply_changes(shard, parts)
     all.put = all.put or {}
     for name in pairs(change.fields or {}) do all.put[name] = shard.applied + 1 end
     shard.traits[id] = all
-    shard.router:trait(id)
+    shard.router:mark(id, "traits", true)
   end)
 end
 
