@@ -121,7 +121,8 @@ AOI_API int aoi_sync_adopt(aoi_sync *y, aoi_entity client, const int64_t *known,
  * and since when.  AOI_EGONE; AOI_ENOMEM, also where `write` returns false. */
 AOI_API int aoi_sync_picture(aoi_sync *y, aoi_entity client, aoi_write write, void *ud);
 AOI_API const char *aoi_picture_fault(const void *bytes, size_t size); /* NULL, or what is wrong with them: a phrase */
-/* The ids of its entities, up to `cap`; returns how many there are, 0 where the bytes are no picture. */
+/* The ids of its entities, and of those that walls hide from its views, up to `cap`; one may be there twice.  Returns how many
+ * there are, 0 where the bytes are no picture. */
 AOI_API size_t aoi_picture_ids(const void *bytes, size_t size, int64_t *ids, size_t cap);
 /* As aoi_sync_adopt, with the picture from a synchroniser of the same fields and quantum that has made as many ticks (option
  * `tick`): the client is sent what it would have been sent there.  Entities of `gone` have another life here.  AOI_EVALUE

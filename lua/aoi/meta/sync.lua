@@ -88,7 +88,7 @@ function Sync:set(id, options) end
 --- when.
 ---@param id integer
 ---@return string picture
----@return integer[] ids of the entities in it
+---@return integer[] ids of the entities in it, and of those that walls hide from its views; one may be there twice
 ---@return integer n
 function Sync:picture(id) end
 

@@ -39,7 +39,7 @@ end
 -- has asked for it than its client, that has mail in any case: so its exchange finds out whether it has died meanwhile.
 function outlet.open_node(self, rec)
   if rec.number then return end
-  if rec.by ~= rec.client then letters_for(self, rec.client) end
+  if rec.by ~= rec.client then of(self.letters, rec.client) end
   local client = clients.of(self, rec.client)
   if not client.link then
     client.slot = self.post:subscribe(rec.client)
