@@ -184,4 +184,27 @@ describe("what a client of a world lends:", function()
     assert.is_nil(next(one.lent))
     assert.is_nil(next(net.exchanges[1].gone))
   end)
+
+  it("what a view pins from afar has its state where the view changes hands and begins anew", function()
+    net = network.new {
+      seed = SEED, plan = { size = { 0, 0, 128, 16 }, reach = 10, tile = 8, shards = { 2, 1 } }, processes = { 2 },
+      fields = { { "hp", "u16" } },
+    }
+    local player, picture = net:member(1), Client.new(2)
+    player:on_client(function(_, bytes) picture:apply(bytes) end)
+    net:finish(function()
+      player:enter(PLAYER, 50, 5)
+      player:enter(2, 5, 5)
+      player:put(2, "hp", 7)
+      player:add_client(PLAYER, 8)
+      player:pin(PLAYER, 2)
+      net:sleep(3)
+      assert.equal(7, picture.known[2].fields.hp)
+      player:move(PLAYER, 110, 5)
+      player:tick()
+      player:resend(PLAYER)
+      net:sleep(5)
+    end)
+    assert.equal(7, picture.known[2].fields.hp)
+  end)
 end)

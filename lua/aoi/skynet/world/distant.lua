@@ -7,7 +7,8 @@
 --   e + 2      the owner tells the shard of it as of one that comes near
 --
 -- What is handed over with its node or its view is asked for anew; its new shard has the ghost at once, as the former
--- one had it, and doubted until the owner has named it: so it is never missing, but may stand still meanwhile.
+-- one had it, with its state, and doubted until the owner has named it: so it is never missing, but may stand still
+-- meanwhile.
 --
 --   shard.asked[target]   the life for which it has asked
 --   shard.asking[target]  something may have changed; AGAIN: it has to ask in any case
@@ -20,7 +21,9 @@
 local directory = require "aoi.skynet.world.directory"
 local epoch = require "aoi.skynet.world.epoch"
 local strays = require "aoi.skynet.world.strays"
+local state_of = require("aoi.sync").state
 local targets = require "aoi.skynet.world.targets"
+local views = require "aoi.skynet.views"
 
 local distant = {}
 
@@ -104,7 +107,8 @@ local function lend_all(shard, holder, taker, list)
     local x, y, z = core:position(target)
     if has(shard.map:audience(x, y), taker) then return end -- its owner sees to it
     list = list or {}
-    list[#list + 1] = { id = target, life = life, kind = core:kind(target), x = x, y = y, z = z }
+    list[#list + 1] = { id = target, life = life, kind = core:kind(target), x = x, y = y, z = z,
+                        fields = shard.sync and state_of(core, target) or nil }
   end)
   return list
 end
@@ -133,6 +137,9 @@ function distant.take(shard, hand)
       shard:enter_core(one)
       shard.router:note(one.id, one.life, false)
       shard.router:doubt(one.id)
+      for name, value in pairs(one.fields or {}) do -- which is no news for a view that comes with its picture
+        views.sync(shard):put(one.id, name, value, shard.applied + 1)
+      end
       targets.passed(shard, one.id)
     end
   end
