@@ -38,8 +38,9 @@ function Row:ask(name, id, ...) return ask(self, self.outbox:where(id), name, id
 
 function Row:enter(id, x)
   local home = world.home(id, self.plan.shards)
-  local lives, owners, stamps = ask(self, home, "claim", "enter", { id }, { x, 4 }, { self.lives[id] or false })
-  ask(self, owners[1], "enter", id, lives[1], 1, select(2, self.outbox:count()), stamps[1], x, 4)
+  local left = self.lives[id] and { life = self.lives[id], epoch = self.epoch } or false
+  local lives, owners, stamps = ask(self, home, "claim", "enter", { id }, { x, 4 }, { left })
+  ask(self, owners[1], "enter", "enter", lives, 1, select(2, self.outbox:count()), stamps, { id, x, 4 })
   self.outbox:set(id, owners[1])
   self.lives[id] = lives[1]
 end
