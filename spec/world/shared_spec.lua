@@ -218,31 +218,4 @@ describe("what clients of a world share", function()
     assert.is_true(messages[1].anew)
     assert.same({ 3 }, { messages[1].appeared[1], messages[1].appeared[5] })
   end)
-
-  it("traits hold when the shard of their entity dies, and in its successor", function()
-    local plan = { size = 64, reach = 10, extent = 8, tile = 8, shards = { 2, 2 } }
-    local net = new_network { plan = plan, fields = { { "hp", "u16" } } }
-    local one = net:member(1)
-    net:finish(function()
-      one:enter(1, 30, 10)
-      one:set_extent(1, 7)
-      one:set_layers(1, 3)
-      one:put(1, "hp", 9)
-      one:enter(2, 34, 10) -- its shard has the other as a ghost
-      one:tick()
-      net:kill_shard((one:where(1)))
-      net:sleep(20)
-      one:tick()
-      assert.same({ 7, 3, 9 }, { one:extent(1), one:layers(1), one:get(1, "hp") })
-      one:tick()
-    end)
-    local known = 0
-    for _, shard in ipairs(net.shards) do
-      if shard.core:has(1) then
-        known = known + 1
-        assert.same({ 7, 3, 9 }, { shard.core:extent(1), shard.core:layers(1), shard.sync:get(1, "hp") })
-      end
-    end
-    assert(known > 1)
-  end)
 end)
