@@ -42,7 +42,7 @@ local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, WALLS = 12,
 local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
 local HAND_HEAD = "<i8I4i8I4I4I4I4I4B" -- then the place, and how many nodes there are
-local PLACE = { [2] = "<dd", [3] = "<ddd" }
+local PLACE = { [2] = "dd", [3] = "ddd" }
 local NODE = "<i8I4I4BBs2s4"
 local NODE_HEAD = "<i8I4I4BBs2I4" -- all but the ids seen
 local HOME = "<i8I4I2"
@@ -59,10 +59,11 @@ local MORE_OF_NODE = { "by", "overrides", "sight", "linger", "states" }
 
 -- Those fields of a table that are there, in `into`, a new table where that is nil; nil: there are none.
 local function pick(from, names, into)
-  for _, name in ipairs(names) do
-    if from[name] ~= nil then
+  for i = 1, #names do
+    local value = from[names[i]]
+    if value ~= nil then
       into = into or {}
-      into[name] = from[name]
+      into[names[i]] = value
     end
   end
   return into
@@ -88,13 +89,14 @@ end
 function epoch.hand(hand, dimensions)
   local m, more = hand.movers, more_of(hand)
   local row = {
-    spack(HAND_HEAD, hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], hand.born and epoch.BORN or 0),
-    spack(PLACE[dimensions], hand.x, hand.y, hand.z), spack("<I2", #hand.nodes),
+    spack(HAND_HEAD .. PLACE[dimensions], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4],
+      hand.born and epoch.BORN or 0, hand.x, hand.y, hand.z),
+    spack("<I2", #hand.nodes),
   }
   for i, n in ipairs(hand.nodes) do
     local node_flags = (n.added and epoch.ADDED or 0) | (n.positions and epoch.POSITIONS or 0)
-    row[2 * i + 2] = spack(NODE_HEAD, n.node, n.client, n.handle, node_flags, n.width, n.area, #n.seen)
-    row[2 * i + 3] = n.seen
+    row[2 * i + 1] = spack(NODE_HEAD, n.node, n.client, n.handle, node_flags, n.width, n.area, #n.seen)
+    row[2 * i + 2] = n.seen
   end
   row[#row + 1] = more and spack("<s4", plain.write(more)) or NOTHING
   return row
@@ -113,7 +115,7 @@ function epoch.lost(id, life, what) return spack(LOST, id, life, what) end
 function epoch.want(id, life, shard, what) return spack(WANT, id, life, shard, what) end
 
 function epoch.row(dimensions, id, client, batch, hops, x, y, z)
-  return spack(ROW, id, client, batch, hops) .. spack(PLACE[dimensions], x, y, z)
+  return spack(ROW .. PLACE[dimensions], id, client, batch, hops, x, y, z)
 end
 
 -- The strings of a section, its head included, behind those that there are.
