@@ -42,7 +42,7 @@ local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, WALLS = 12,
 local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
 local HAND_HEAD = "<i8I4i8I4I4I4I4I4B" -- then the place, and how many nodes there are
-local PLACE = { [2] = "dd", [3] = "ddd" }
+local HAND = { [2] = HAND_HEAD .. "dd", [3] = HAND_HEAD .. "ddd" }
 local NODE = "<i8I4I4BBs2s4"
 local NODE_HEAD = "<i8I4I4BBs2I4" -- all but the ids seen
 local HOME = "<i8I4I2"
@@ -89,7 +89,7 @@ end
 function epoch.hand(hand, dimensions)
   local m, more = hand.movers, more_of(hand)
   local row = {
-    spack(HAND_HEAD .. PLACE[dimensions], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4],
+    spack(HAND[dimensions], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4],
       hand.born and epoch.BORN or 0, hand.x, hand.y, hand.z),
     spack("<I2", #hand.nodes),
   }
@@ -115,7 +115,7 @@ function epoch.lost(id, life, what) return spack(LOST, id, life, what) end
 function epoch.want(id, life, shard, what) return spack(WANT, id, life, shard, what) end
 
 function epoch.row(dimensions, id, client, batch, hops, x, y, z)
-  return spack(ROW .. PLACE[dimensions], id, client, batch, hops, x, y, z)
+  return spack(ROW .. ("d"):rep(dimensions), id, client, batch, hops, x, y, z)
 end
 
 -- The strings of a section, its head included, behind those that there are.
