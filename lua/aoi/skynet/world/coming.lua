@@ -66,16 +66,8 @@ return function(Shard)
     return ent.life
   end
 
-  --- The kind that it has already is a touch: that reaches client views that come with the same epoch, too.
   function Shard:rekind(id, ent, kind)
-    if ent.birth then
-      ent.kind = kind
-    elseif kind == self.core:kind(id) then
-      self.kinds[id] = nil
-      traits.touch(self, id)
-    else
-      self.kinds[id] = kind
-    end
+    if ent.birth then ent.kind = kind else self.kinds[id] = kind end
   end
 
   --- Returns the area as bytes.

@@ -271,6 +271,16 @@ local function bear(self, lists, id, ent)
   if birth.real or here then self.borne[#self.borne + 1] = birth end
 end
 
+-- The kind that an entity has already is a touch: that reaches client views that come with the same epoch, too.
+local function touch_same_kinds(self)
+  for id, kind in pairs(self.kinds) do
+    if kind == self.core:kind(id) then
+      self.kinds[id] = nil
+      traits.touch(self, id)
+    end
+  end
+end
+
 local function rekind_all(self)
   for id, kind in pairs(self.kinds) do
     local moved = self.moved[id]
@@ -304,6 +314,7 @@ function Shard:close(number)
   for _, release in ipairs(self.releases) do tell_home(self, lists, release.id, release.life, 0) end
   recovery.expire(self)
   if self.log then log.commands(self) end
+  touch_same_kinds(self)
   for _, id in ipairs(self.births) do
     local ent = self.ents[id]
     if ent and ent.birth and not ent.past then bear(self, lists, id, ent) end
