@@ -299,9 +299,11 @@ for where, new in pairs { service = places.service, world = places.world } do
     end)
 
     it("take an entity over: it stays, and is no more its former client's", function()
-      local refused, taken = {}, {}
+      local refused, taken, lost = {}, {}, {}
       run(function(map, _, third)
         map:on_refused(function(ids) refused[#refused + 1] = ids[1] end)
+        third:on_view_lost(function(...) lost[#lost + 1] = { ... } end)
+        third:add_node(1, 3, 8, {}, { to = place.services[1] })
         map:on_taken(function(id) taken[#taken + 1] = id end)
         map:add_node(1, 1, 8, { leave = write "-" })
         map:add_node(1, 2, 8, {}, { to = place.services[3] })
@@ -312,6 +314,7 @@ for where, new in pairs { service = places.service, world = places.world } do
       run(function(_, other) assert.same({ 30, 10 }, { other:take_over(1) }) end)
       assert.equal("- 1 2 1", told())
       assert.same({ 1 }, taken)
+      assert.same({ { 1, 3 } }, lost)
       run(function(map, other)
         assert.same({ {}, 0 }, { other:nodes(1) })
         raises("taken over by another client", map.leave, map, 1)

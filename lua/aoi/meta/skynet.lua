@@ -260,7 +260,8 @@ function Gate:close() end
 ---@return aoi.skynet.Gate
 function skynet.gate(service) end
 
---- The service that a node or, without `node`, the client view of the entity named with `to` is gone, and they with it.
+--- The service that a node or, without `node`, the client view of the entity named with `to` is gone, or the entity has
+--- been taken over from it; they have ended.
 ---@param f? fun(id: integer, node: integer?)
 function Map:on_view_lost(f) end
 

@@ -62,7 +62,7 @@ function clients.forget_view(place, view)
   put(place, "views", view, nil)
 end
 
---- Nodes and views that the client has, or has asked for: calls f(one) for each, and lost(by, one) before it for those
+--- Nodes and views that the client has, or has asked for: calls f(one) for each, and lost(one) before it for those
 -- that others have asked for.
 function clients.each(place, number, f, lost)
   local client, all = clients.of(place, number), {}
@@ -70,7 +70,7 @@ function clients.each(place, number, f, lost)
     for one in pairs(set) do all[#all + 1] = one end
   end
   for _, one in ipairs(all) do
-    if one.by ~= number then lost(one.by, one) end
+    if one.by ~= number then lost(one) end
     f(one)
   end
 end

@@ -38,6 +38,16 @@ function helpers.node(place, client, id, number, name)
   return rec, ent
 end
 
+-- What ends with the service that gets its events: noted for the client that has asked for it, which receives its end.
+local function note_lost(lists, one)
+  lists[one.by] = lists[one.by] or {}
+  table.move({ one.id, one.node or false }, 1, 2, #lists[one.by] + 1, lists[one.by])
+end
+
+local function tell_lost(place, lists)
+  for by, list in pairs(lists) do place:tell(by, wire.lost_views(by, list)) end
+end
+
 -- Entities ----------------------------------------------------------------------------------------------------------
 
 --- Returns what the place has of its life.
@@ -59,19 +69,25 @@ end
 --- The entity is this client's from now on: what the former one had on it, nodes and view, ends, and it may not change
 -- the entity any more.
 function commands.take_over(place, client, id)
-  local ent = place:entity(client, id, "take_over")
+  local ent, lists = place:entity(client, id, "take_over"), {}
   local former = ent.client
   if former == client then return end
-  local function is_former(one) return place:is_same(one.client, former) or place:is_same(one.by, former) end
-  for _, rec in pairs(ent.nodes or {}) do
-    if is_former(rec) then helpers.drop_node(place, ent, rec) end
+  local function ends(one)
+    local asked = place:is_same(one.by, former)
+    if not asked and not place:is_same(one.client, former) then return false end
+    if not asked then note_lost(lists, one) end
+    return true
   end
-  if place.views[id] and is_former(place.views[id]) then views.drop(place, id) end
+  for _, rec in pairs(ent.nodes or {}) do
+    if ends(rec) then helpers.drop_node(place, ent, rec) end
+  end
+  if place.views[id] and ends(place.views[id]) then views.drop(place, id) end
   clients.disown(place, id)
   ent.client = client
   clients.own(place, id, ent)
   place:pass(id, ent, client, former)
   place:tell(former, wire.taken(former, id))
+  tell_lost(place, lists)
 end
 
 -- Nodes -------------------------------------------------------------------------------------------------------------
@@ -154,20 +170,16 @@ end
 
 -- The end of a client -----------------------------------------------------------------------------------------------
 
---- The client is gone: its nodes and views, those that it has asked for, and its entities. Services that have
--- asked for what it had receive its end.
+--- The client is gone: its nodes and views, those that it has asked for, and its entities.
 function helpers.bury(place, client)
   local lists = {}
   clients.each(place, client, function(one)
     if one.node then helpers.drop_node(place, place.ents[one.id], one) else views.drop(place, one.id) end
-  end, function(by, one)
-    lists[by] = lists[by] or {}
-    table.move({ one.id, one.node or false }, 1, 2, #lists[by] + 1, lists[by])
-  end)
+  end, function(one) note_lost(lists, one) end)
   for _, id in ipairs(clients.entities(place, client)) do
     commands.leave(place, client, id)
   end
-  for by, list in pairs(lists) do place:tell(by, wire.lost_views(by, list)) end
+  tell_lost(place, lists)
 end
 
 -- Questions ---------------------------------------------------------------------------------------------------------

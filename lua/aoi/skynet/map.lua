@@ -285,7 +285,7 @@ end
 -- target, ids, n): to the entities `ids`, which know the target. on_taken(f): f(id): another client has taken that
 -- entity over; nodes and view of this client on it have ended.
 -- on_view_lost(f): f(id, node): the service that a node or, without `node`, the client view of that entity named with
--- `to` is gone, and they with it. Without it they are logged.
+-- `to` is gone, or the entity has been taken over from it, and they with it. Without it they are logged.
 handlers_of.setters(Map, function(map, name, f) map[name .. "_handler"] = f end)
 
 return Map

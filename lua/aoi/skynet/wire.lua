@@ -22,7 +22,7 @@
 --   9 TAKEN     service   link; i64 entity that another client has taken over
 --  10 GONE      client    0: the client has ended
 --  11 LOST      service   link; each: i64 entity, i64 node (the least number: the client view) whose events went to a
---                         service that is gone
+--                         service that is gone, or has had the entity taken over from it
 --   12 ROUTES   shard     client; u32 epoch, each: i64 id, u16 shard that owns it from then on, u32 life. Shard 0: a
 --               move of it was refused; 0xffff: another client has made that life of it leave
 --   13 RENEWED  exchange  client; u32 epoch, then as of world/plain.lua: places = { [shard] = as of changes.place }:
