@@ -72,6 +72,7 @@ build = {
     ["aoi.skynet.world.shardd"] = "lua/aoi/skynet/world/shardd.lua",
     ["aoi.skynet.world.snapshot"] = "lua/aoi/skynet/world/snapshot.lua",
     ["aoi.skynet.world.strays"] = "lua/aoi/skynet/world/strays.lua",
+    ["aoi.skynet.world.taking"] = "lua/aoi/skynet/world/taking.lua",
     ["aoi.skynet.world.targets"] = "lua/aoi/skynet/world/targets.lua",
     ["aoi.skynet.world.tiles"] = "lua/aoi/skynet/world/tiles.lua",
     ["aoi.skynet.world.traits"] = "lua/aoi/skynet/world/traits.lua",

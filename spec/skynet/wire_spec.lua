@@ -180,7 +180,8 @@ describe("the wire format", function()
     assert.equal("02 08 01 00 07 00 00 00 64 00 00 00 09 00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 04 00 00 00 "
       .. "05 00 00 00 00 00 00 00 61", hex(wire.broadcast(7, 100, true, 9, { 4 }, { 5 }, "a")))
     assert.equal("02 04 04 00 64 00 00 00", hex(wire.ack(100, wire.OF_BROADCASTS)))
-    assert.equal("02 09 00 00 07 00 00 00 ff ff ff ff ff ff ff ff", hex(wire.taken(7, -1)))
+    assert.equal("02 09 00 00 07 00 00 00 ff ff ff ff ff ff ff ff 05 00 00 00 06 00 00 00",
+      hex(wire.taken(7, -1, 5, 6)))
     assert.equal("02 0a 00 00 00 00 00 00", hex(wire.gone()))
     assert.equal("02 0b 00 00 07 00 00 00 09 00 00 00 00 00 00 00 00 00 00 00 00 00 00 80",
       hex(wire.lost_views(7, { 9, false })))
@@ -314,7 +315,7 @@ describe("the wire format", function()
     local broadcast = wire.broadcast(3, 2 ^ 32 - 1, false, -9, { 1, 2 }, { 3 }, "hello")
     assert.same({ -9, { 1, 2 }, { 3 }, "hello", 2 ^ 32 - 1 }, { wire.read_broadcast(broadcast) })
     assert.same({ nil, "wrong length 35" }, { wire.read_broadcast(broadcast:sub(1, 35)) })
-    assert.equal(-7, wire.read_taken(wire.taken(3, -7)))
+    assert.same({ -7, 5, 6 }, { wire.read_taken(wire.taken(3, -7, 5, 6)) })
     list = {}
     message = wire.lost_views(3, { 9, 1, -8, false })
     assert.equal(2, wire.read_lost_views(message, list))

@@ -135,6 +135,30 @@ describe("what clients of a world share", function()
     end)
   end)
 
+  it("who takes back what it has not heard to be lost keeps it, when a shard dies, too", function()
+    local net, taken = new_network { patience = 1, grace = 20 }, {}
+    local one, two = net:member(1), net:member(2)
+    for i, member in ipairs { one, two } do member:on_taken(function(id) taken[#taken + 1] = { i, id } end) end
+    net:finish(function()
+      one:enter(1, 10, 10)
+      one:add_node(1, 1, 8, {})
+      one:add_client(1, 8)
+      one:tick()
+      two:take_over(1)
+      one:take_over(1)
+      one:tick()
+      assert.same({ { 2, 1 } }, taken)
+      assert.same({ {}, {} }, { one.views, (one:nodes(1)) })
+      one:add_node(1, 2, 8, {})
+      assert.is_false(one:taken(1, one.outbox:owns(1) - 1, 1000), "of a former life")
+      one:tick()
+      net:kill_shard((one:where(1)))
+      net:sleep(6)
+      assert.same({ 10, 10 }, { one:position(1) })
+      assert.same({ 2 }, (one:nodes(1)))
+    end)
+  end)
+
   it("who knows an entity gets the bytes of a broadcast, in any process", function()
     local net, got = new_network(), {}
     local members = { net:member(1), net:member(2), net:member(1) }

@@ -47,7 +47,7 @@ static const struct {
     {0, 8, false, false},                  /* BYE */
     {WIRE_ASK, 8, false, false},           /* PACKETS */
     {WIRE_ASK, 28, false, false},          /* BROADCAST */
-    {0, 16, true, false},                  /* TAKEN */
+    {0, 24, true, false},                  /* TAKEN */
     {0, 8, true, false},                   /* GONE */
     {0, 24, false, false},                 /* LOST */
     {0, 12, false, false},                 /* ROUTES */

@@ -169,21 +169,22 @@ function Client:report_refused(map, ids, n)
   self.warn("refused", text, n, map.noun, map.name, ids[1] or 0)
 end
 
--- f(self, map, first, list, second): read(message, list) has returned first and second, for a map that is open.
+-- f(self, map, first, list, second, third): read(message, list) has returned first, second and third, for a map that is
+-- open.
 local function on_map(kind, read, f)
   on[kind] = function(self, message, _, link)
     local list = {}
-    local first, second = read(message, list)
+    local first, second, third = read(message, list)
     if not first then return nil, second end
-    if self.maps[link] then f(self, self.maps[link], first, list, second) end
+    if self.maps[link] then f(self, self.maps[link], first, list, second, third) end
     return true
   end
 end
 
 on_map(wire.REFUSED, wire.read_refused, function(self, map, n, ids) self:report_refused(map, ids, n) end)
 
-on_map(wire.TAKEN, wire.read_taken, function(self, map, id)
-  if map.taken then map:taken(id) end
+on_map(wire.TAKEN, wire.read_taken, function(self, map, id, _, life, number)
+  if map.taken and not map:taken(id, life, number) then return end
   if map.taken_handler then failures.run(self, map, map.taken_handler, id) end
 end)
 

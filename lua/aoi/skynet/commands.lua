@@ -4,7 +4,7 @@
 --
 --   entity(client, id, name)      the entity, or raises        take_out(id, ent, client)
 --   find(client, id)              nil: there is none           rekind(id, ent, kind)
---   is_barred(client, id, ent)    taken over from it           pass(id, ent, client, former)
+--   is_barred(client, id, ent)    taken over from it           pass(id, ent, client, former)   what TAKEN has
 --   is_same(client, client)       of one service               put_node(rec, ent, area)   what add_node returns
 --   probe(client, asker)          finds out if it is gone      end_node(rec, with_entity)
 --   record(number)                of a node that is or ends    begin_view(view), end_view(view), check_area(name, area)
@@ -85,8 +85,7 @@ function commands.take_over(place, client, id)
   clients.disown(place, id)
   ent.client = client
   clients.own(place, id, ent)
-  place:pass(id, ent, client, former)
-  place:tell(former, wire.taken(former, id))
+  place:tell(former, wire.taken(former, id, place:pass(id, ent, client, former)))
   tell_lost(place, lists)
 end
 

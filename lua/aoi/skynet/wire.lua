@@ -19,7 +19,8 @@
 --   8 BROADCAST service   link; u32 bytes of all BROADCAST to this service so far, i64 target, u32 nodes, u32 views,
 --                         u32 handles of the nodes that see it, i64 entities of the client views that know it, then
 --                         the caller's bytes; flag 1 = an ACK of that number of bytes is expected
---   9 TAKEN     service   link; i64 entity that another client has taken over
+--   9 TAKEN     service   link; i64 entity that another client has taken over, u32 its life, u32 the number of the
+--                         take-over (world/taking.lua); 0 and 0 of a map
 --  10 GONE      client    0: the client has ended
 --  11 LOST      service   link; each: i64 entity, i64 node (the least number: the client view) whose events went to a
 --                         service that is gone, or has had the entity taken over from it
@@ -158,7 +159,9 @@ function wire.read_broadcast(s)
   return target, handles, ids, s:sub(pos), sent
 end
 
-function wire.taken(link, id) return head(wire.TAKEN, 0, 0, link) .. spack("<i8", id) end
+function wire.taken(link, id, life, number)
+  return head(wire.TAKEN, 0, 0, link) .. spack("<i8I4I4", id, life or 0, number or 0)
+end
 
 --- list: entity, node or false for the client view, and so on.
 function wire.lost_views(link, list)
@@ -230,10 +233,11 @@ function wire.each_piece(pieces, f)
   end
 end
 
---- The entity of TAKEN.
+--- The entity of TAKEN, its life, and the number of the take-over.
 function wire.read_taken(s)
-  if #s ~= HEAD + 8 then return nil, "wrong length " .. #s end
-  return (sunpack("<i8", s, HEAD + 1))
+  if #s ~= HEAD + 16 then return nil, "wrong length " .. #s end
+  local id, life, number = sunpack("<i8I4I4", s, HEAD + 1)
+  return id, life, number
 end
 
 return wire

@@ -11,6 +11,7 @@ local followers = require "aoi.skynet.world.followers"
 local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
 local strays = require "aoi.skynet.world.strays"
+local taking = require "aoi.skynet.world.taking"
 local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
 local views = require "aoi.skynet.views"
@@ -45,10 +46,13 @@ return function(Shard)
 
   function Shard.is_barred(_, client, _, ent) return ent.barred and ent.barred[client] end
 
+  --- Returns the life, and the number of the take-over.
   function Shard:pass(id, ent, client, former)
-    ent.barred = ent.barred or {}
-    ent.barred[former], ent.barred[client] = true, nil
+    local barred = ent.barred or {}
+    local number = math.max(taking.last(barred), self.applied) + 1 -- also where earlier ones are lost with a shard
+    ent.barred, barred[former], barred[client] = barred, number, nil
     if not ent.birth then self.router:mark(id, "barred", true) end
+    return ent.life, number
   end
 
   --- Returns the life that ends.

@@ -111,10 +111,11 @@ function commands.overrides(shard, client, id, number)
   return list
 end
 
---- Returns its life, its kind, its traits, and where it is.
+--- Returns its life, its kind, its traits, who has lost it, and where it is.
 function commands.take_over(shard, client, id)
   any.take_over(shard, client, id)
-  return shard.ents[id].life, commands.kind(shard, client, id), traits.all(shard, id),
+  local ent = shard.ents[id]
+  return ent.life, commands.kind(shard, client, id), traits.all(shard, id), argument.copy(ent.barred),
     commands.position(shard, client, id)
 end
 

@@ -15,7 +15,7 @@
 --   record.saw            what the node saw in a snapshot, and has yet to be heard: bytes and their width
 --   member.lent[handle]   nodes that this client has added for others: { watcher, node, handle, to, area, positions }
 --   member.views[id]      client views: { area, options, client, fd, life of the entity, pins: lives by target }
---   member.traits[id]     of own entities: traits.lua
+--   member.traits[id]     of own entities: traits.lua; barred[id]: taking.lua
 
 local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.native" "world"
@@ -30,6 +30,7 @@ local FOLLOWS = 2 -- epochs in which moves that went to the former instance of a
 
 function restore.begin(self)
   self.terms, self.waiters, self.lent, self.views, self.claimed = {}, {}, {}, {}, {}
+  self.barred = {}
 end
 
 -- Waiting -----------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.native" "world"
 local methods = require "aoi.skynet.methods"
+local taking = require "aoi.skynet.world.taking"
 local wire = require "aoi.skynet.wire"
 
 local function home(self, id) return core.home(id, self.shards) end
@@ -254,24 +255,10 @@ local function lose_views(self, list, n)
   end
 end
 
--- The former owner restores it no more, this one does.
-function own.take_over(self, id)
-  local done, own_life, kind, all, x, y, z = self:ask_owner("take_over", id)
-  if not done then return false, own_life end
-  self.traits[id] = all
-  self.outbox:keep(id, self.outbox:where(id), own_life, kind, x, y, z)
-  return true, x, y, z
-end
-
---- Another client has taken it over.
-local function taken(self, id)
-  self.outbox:disown(id)
-  self.views[id], self.traits[id] = nil, nil
-  forget_lent(self, id)
-end
+own.take_over = taking.take_over
 
 return function(Member, into)
   for name, f in pairs(own) do into[name] = f end
   Member.new_record, Member.request_node, Member.request_join = new_record, request_node, request_join
-  Member.taken, Member.lose_views, Member.forget_lent = taken, lose_views, forget_lent
+  Member.taken, Member.lose_views, Member.forget_lent = taking.taken, lose_views, forget_lent
 end
