@@ -33,7 +33,7 @@ local function may_fail(f, ...)
   local ok, err = pcall(f, ...)
   if ok then return true end
   for _, reason in ipairs { "no entity", "already in the world", "already has node", "has no node",
-                            "no wall" } do
+                            "no wall", "been taken over" } do
     if tostring(err):find(reason, 1, true) then return false end
   end
   error(err, 0)
@@ -135,6 +135,11 @@ local function act_on_shared(self)
   end
 end
 
+-- From any other client, what may leave as well: of the others their moves are never refused.
+local function take(self)
+  may_fail(self.member.take_over, self.member, self.shared[#self.shared - self.random(3) + 1])
+end
+
 -- Questions -----------------------------------------------------------------------------------------------------------
 
 local function record(self, name, arguments, list, n)
@@ -198,6 +203,7 @@ function Life:run(actions)
   for _ = 1, actions do
     local who, what = mine[random(#mine)], random(24)
     if self.scene.walls and random(5) == 1 then build(self) end
+    if self.scene.takes and random(8) == 1 then take(self) end
     if what <= 10 then
       move_all(self)
     elseif what <= 13 then

@@ -21,6 +21,10 @@ local ACTIONS = random_run.steps(150)
 local FOUND = ACTIONS > 150 and 3 or 1 -- histories that must find each mistake: three in long runs
 local TRIES = 1000 * FOUND             -- the rarest one shows in one history of a hundred
 
+table.insert(scenes, {
+  name = "entities that are taken over", processes = { 2, 2 }, lose = 0.1, takes = true, plan = scenes[1].plan,
+  area = scenes[1].area, id = scenes[1].id,
+})
 for _, scene in ipairs(scenes) do scene.grace = 60 end
 
 -- Kills a random shard every few epochs, now and then the same one again before long.

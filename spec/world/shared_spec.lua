@@ -159,6 +159,43 @@ describe("what clients of a world share", function()
     end)
   end)
 
+  it("who has taken an entity over keeps it whenever its shard dies, and who has lost it hears so once", function()
+    for run = 1, 30 do
+      local net = new_network { seed = SEED + run, patience = 1, grace = 20 }
+      local one, two, other = net:member(1), net:member(2), net:member(1)
+      local taken, handlers, seen = {}, watcher {}
+      one:on_taken(function(id) taken[#taken + 1] = id end)
+      local function check()
+        local shard = net.shards[(one:where(1))]
+        assert.same({ two.number, { 2, 3 } }, { shard.ents[1].client, (one:nodes(1)) })
+        assert.is_true(shard.ents[1].barred[one.number] ~= nil)
+        assert.same({ 1, nil }, { #taken, (one.outbox:owns(1)) })
+        assert.is_nil(next(one.records))
+        assert.same({}, seen)
+        assert.same({ 50, 10 }, { two:position(1) })
+      end
+      net:finish(function()
+        one:enter(1, 31, 10)
+        one:enter(2, 30, 10)
+        one:add_node(1, 1, 8, handlers)
+        one:tick()
+        two:take_over(1)
+        two:add_node(1, 2, 8, {})
+        other:add_node(1, 3, 8, {})
+        two:move(1, 50, 10)
+        two:flush()
+        local shard = one:where(1)
+        net:sleep(net.random() * 0.3)
+        net:kill_shard(shard)
+        net:sleep(6)
+        check()
+        net:kill_shard((one:where(1)))
+        net:sleep(6)
+        check()
+      end)
+    end
+  end)
+
   it("who knows an entity gets the bytes of a broadcast, in any process", function()
     local net, got = new_network(), {}
     local members = { net:member(1), net:member(2), net:member(1) }

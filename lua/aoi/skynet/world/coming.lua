@@ -46,12 +46,18 @@ return function(Shard)
 
   function Shard.is_barred(_, client, _, ent) return ent.barred and ent.barred[client] end
 
+  --- The client has lost it, by the take-over of that number.
+  function Shard:bar(id, ent, client, number)
+    ent.barred = ent.barred or {}
+    ent.barred[client] = number
+    if not ent.birth then self.router:mark(id, "barred", true) end
+  end
+
   --- Returns the life, and the number of the take-over.
   function Shard:pass(id, ent, client, former)
-    local barred = ent.barred or {}
-    local number = math.max(taking.last(barred), self.applied) + 1 -- also where earlier ones are lost with a shard
-    ent.barred, barred[former], barred[client] = barred, number, nil
-    if not ent.birth then self.router:mark(id, "barred", true) end
+    local number = math.max(taking.last(ent.barred), self.applied) + 1 -- also where earlier ones are lost with a shard
+    self:bar(id, ent, former, number)
+    ent.barred[client] = nil
     return ent.life, number
   end
 

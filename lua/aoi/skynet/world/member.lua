@@ -18,6 +18,7 @@ local outlet = require "aoi.skynet.world.outlet"
 local moving = require "aoi.skynet.world.moving"
 local questions = require "aoi.skynet.world.questions"
 local restore = require "aoi.skynet.world.restore"
+local taking = require "aoi.skynet.world.taking"
 local watching = require "aoi.skynet.world.watching"
 
 local caught, results = failures.caught, methods.results
@@ -366,8 +367,8 @@ end
 function own.leave(self, id)
   local ok, life = self:ask_owner("leave", id)
   if not ok then return false, life end
-  self.outbox:forget(id)
-  self.views[id], self.traits[id] = nil, nil
+  taking.forget(self, id)
+  self.views[id] = nil
   for _, record in pairs(self.mine[id] or {}) do record.ends = self.answered_at + 1 end
   self:forget_lent(id)
   self.left[id] = { life = life, epoch = self.epoch_seen }
@@ -429,6 +430,13 @@ end
 
 --- Shards have successors, from that epoch on: bytes as of RENEWED in wire.lua.
 function Member:take_renewed(epoch, bytes) return restore.renewed(self, epoch, bytes) end
+
+--- As taking.taken, of a message. Where nodes are still here, their last words are lost with a shard.
+function Member:taken(...)
+  local had, nodes_end = taking.taken(self, ...)
+  if nodes_end then self.client.fork(function() restore.end_nodes(self, math.huge) end) end
+  return had
+end
 
 -- What messages say of routes --------------------------------------------------------------------------------------
 

@@ -13,9 +13,11 @@ local log = require "aoi.skynet.world.log"
 local methods = require "aoi.skynet.methods"
 local recovery = require "aoi.skynet.world.recovery"
 local sorted_keys = require "aoi.skynet.sorted_keys"
+local taking = require "aoi.skynet.world.taking"
 local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
 local walls = require "aoi.skynet.walls"
+local wire = require "aoi.skynet.wire"
 
 local commands = setmetatable({}, { __index = any })
 
@@ -117,6 +119,20 @@ function commands.take_over(shard, client, id)
   local ent = shard.ents[id]
   return ent.life, commands.kind(shard, client, id), traits.all(shard, id), argument.copy(ent.barred),
     commands.position(shard, client, id)
+end
+
+--- After a death, of an entity that this client has taken over from those in `barred`: it is taken over again from who
+-- has brought it back. Returns the number of the take-over by which the client has lost it since, or false and who has
+-- lost it.
+function commands.keep(shard, client, id, life, barred)
+  local ent = shard:entity(client, id)
+  if ent.life ~= life then fail(1, "take_over", "entity %d is another one", id) end
+  local last = taking.last(ent.barred)
+  if ent.client ~= client and last >= taking.last(barred) then return last end
+  for former, number in pairs(barred) do shard:bar(id, ent, former, number) end
+  any.take_over(shard, client, id)
+  for former, number in pairs(ent.barred) do shard:tell(former, wire.taken(former, id, life, number)) end
+  return false, argument.copy(ent.barred)
 end
 
 --- life: of the target; false: there is none.

@@ -21,6 +21,7 @@ local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.native" "world"
 local plain = require "aoi.skynet.world.plain"
 local sorted_keys = require "aoi.skynet.sorted_keys"
+local taking = require "aoi.skynet.world.taking"
 local wire = require "aoi.skynet.wire"
 
 local restore = {}
@@ -140,15 +141,9 @@ local function is_own(self, id, life) return self.outbox:owns(id) == life end
 
 -- Another life of its id has come: what this client had on it is no more.
 local function give_up(self, id)
-  self.outbox:forget(id)
+  taking.forget(self, id)
   for _, record in pairs(self.mine[id] or {}) do record.ends = 0 end
   self:forget_lent(id)
-end
-
--- It is alive there; its last move may have been lost on the way.
-local function again(self, id, owner)
-  self.outbox:set(id, owner)
-  if self.outbox:has_moved(id) then self.outbox:move(id, select(3, self.outbox:owns(id))) end
 end
 
 -- What the homes do not know as alive, by the shards that are to have it.
@@ -168,7 +163,8 @@ local function reclaim(self)
         by_shard[shard] = by_shard[shard] or {}
         table.insert(by_shard[shard], { id, life, stamps[i] })
       else
-        again(self, id, owner)
+        self.outbox:set(id, owner) -- it is alive there
+        taking.move_again(self, id)
       end
     end
   end
@@ -219,7 +215,7 @@ local function restore_all(self, by_shard)
   return true
 end
 
--- Nodes that have been ended, of which the last word is lost; a resync from now on ends them, too.
+--- Nodes that have been ended, of which the last word is lost; a resync from now on ends them, too.
 local function end_nodes(self, epoch)
   local list = {}
   for _, record in pairs(self.records) do
@@ -233,9 +229,12 @@ local function end_nodes(self, epoch)
   return not list[1] or ask(self, 1, "end_nodes", list)
 end
 
--- Nodes and client views on entities of others: their owners know whether they have them. Other coroutines change the
--- tables while this one waits.
+restore.end_nodes = end_nodes
+
+-- Nodes and client views on entities of others, or on what others may have brought back: their owners know whether they
+-- have them. Other coroutines change the tables while this one waits.
 local function restore_foreign(self)
+  local function is_foreign(id) return not self.outbox:owns(id) or self.barred[id] end
   local function put(name, id, make) -- what has been heard may change while the entity itself is lost
     local ok, reason = self:ask_owner(name, id, make)
     return ok or self.closed or tostring(reason):find("too often", 1, true)
@@ -245,7 +244,7 @@ local function restore_foreign(self)
     if not record.foreign and record.area and not record.ends then list[#list + 1] = record end
   end
   for _, record in ipairs(list) do
-    if not self.outbox:owns(record.watcher) and not record.closed and not record.ends then
+    if is_foreign(record.watcher) and not record.closed and not record.ends then
       if not put("restore_node", record.watcher, function() return node_of(self, record) end) then record.ends = 0 end
       self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
       if record.ends or self.records[record.handle] ~= record then -- it was removed meanwhile, and has come back
@@ -255,12 +254,12 @@ local function restore_foreign(self)
   end
   for _, handle in ipairs((sorted_keys(self.lent))) do
     local one = self.lent[handle]
-    local foreign = one and not self.outbox:owns(one.watcher)
+    local foreign = one and is_foreign(one.watcher)
     local function make() return node_of(self, one) end
     if foreign and not put("restore_node", one.watcher, make) then self.lent[handle] = nil end
   end
   for _, id in ipairs((sorted_keys(self.views))) do
-    local kept, view = self.views[id], not self.outbox:owns(id) and view_of(self, id)
+    local kept, view = self.views[id], is_foreign(id) and view_of(self, id)
     local lost = view and not put("restore_view", id, view)
     if lost and self.views[id] == kept then self.views[id] = nil end -- else it is that of a later life
   end
@@ -323,6 +322,7 @@ local function run(self)
   wake(self)
   self:push() -- moves that are made again
   if has_foreign(self) then self.client:ask_for_all() end
+  taking.keep_all(self)
   restore_foreign(self)
   end_orphans(self)
 end

@@ -55,6 +55,7 @@ local function finish(self, item, area)
     self.client:forget_record(record)
   end
   if not area then return end
+  record.since = self.answered_at + 1
   record.area, record.positions, record.sight, record.linger = area, item.positions, item.sight, item.linger
   if record.to then
     self.lent[item.handle] = record
@@ -260,5 +261,5 @@ own.take_over = taking.take_over
 return function(Member, into)
   for name, f in pairs(own) do into[name] = f end
   Member.new_record, Member.request_node, Member.request_join = new_record, request_node, request_join
-  Member.taken, Member.lose_views, Member.forget_lent = taking.taken, lose_views, forget_lent
+  Member.lose_views, Member.forget_lent = lose_views, forget_lent
 end
