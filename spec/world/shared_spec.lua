@@ -196,6 +196,23 @@ describe("what clients of a world share", function()
     end
   end)
 
+  it("an entity that another client has made leave has nothing of its former life when a shard dies", function()
+    local net = new_network { patience = 1, grace = 20 }
+    local one, two = net:member(1), net:member(2)
+    net:finish(function()
+      one:enter(1, 10, 10)
+      one:set_layers(1, 3)
+      one:tick()
+      two:leave(1)
+      for _ = 1, 3 do two:tick() end
+      one:enter(1, 10, 10)
+      one:tick()
+      net:kill_shard((one:where(1)))
+      net:sleep(6)
+      assert.equal(1, one:layers(1))
+    end)
+  end)
+
   it("who knows an entity gets the bytes of a broadcast, in any process", function()
     local net, got = new_network(), {}
     local members = { net:member(1), net:member(2), net:member(1) }

@@ -461,7 +461,7 @@ end
 
 -- Another client has made it leave; this one may have entered another life of it since.
 local function forget_life(self, id, life)
-  if self.outbox:owns(id) == life then self.outbox:forget(id) end
+  if self.outbox:owns(id) == life then taking.forget(self, id) end
 end
 
 --- list: n rows of an entity, the shard that owns it from that epoch on, and a life; 0: a move of it has been refused.
