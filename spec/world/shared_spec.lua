@@ -5,6 +5,7 @@ if not string.pack then return pending "what clients of a world share: needs str
 local client = require "spec.support.client_model"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
+local recovery = require "aoi.skynet.world.recovery"
 local sync = require "aoi.sync"
 
 local SEED = random_run.seed("world shared")
@@ -194,6 +195,28 @@ describe("what clients of a world share", function()
         check()
       end)
     end
+  end)
+
+  it("what an entity's former client had on it is not brought back before that hears of the take-over", function()
+    local net = new_network()
+    local one, two = net:member(1), net:member(2)
+    local function put_all(shard, since)
+      local ent = shard.ents[1]
+      local node = { node = 1, handle = 1, since = since, area = shard:pack("add_node", 8), seen = "", width = 4 }
+      local view = { area = 8, options = {}, client = one.number, life = ent.life, since = since, pins = {} }
+      node.client = one.number
+      return (pcall(recovery.put_node, shard, one.number, 1, ent, node)),
+        (pcall(recovery.put_view, shard, one.number, 1, ent, view))
+    end
+    net:finish(function()
+      one:enter(1, 10, 10)
+      one:tick()
+      two:take_over(1)
+      local shard = net.shards[(two:where(1))]
+      local number = shard.ents[1].barred[one.number]
+      assert.same({ false, false }, { put_all(shard, number) })
+      assert.same({ true, true }, { put_all(shard, number + 1) })
+    end)
   end)
 
   it("an entity that another client has made leave has nothing of its former life when a shard dies", function()

@@ -262,12 +262,19 @@ local function check_node(self, n)
   walls.check_node(self, n)
 end
 
+-- What the client has had on the entity has ended where another has taken that over since; in that very epoch, perhaps.
+local function check_taken(ent, client, id, since)
+  local lost = ent.barred and ent.barred[client]
+  if lost and since <= lost then error(("entity %d has been taken over by another client"):format(id), 0) end
+end
+
 --- A node of a client on an entity that is here, of another client; it may never have been lost.
 function recovery.put_node(self, client, id, ent, n)
   check_node(self, n)
   local rec = ent.nodes and ent.nodes[n.node]
   if rec and rec.handle == n.handle then return end
   if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
+  check_taken(ent, client, id, n.since)
   n.by = client
   node_with_past(self, ent, id, n)
   if not ent.past then self.added[#self.added + 1] = n end
@@ -278,6 +285,7 @@ function recovery.put_view(self, client, id, ent, view)
   local known = self.views[id]
   if ent.life ~= view.life or known and known.by ~= client then error(("entity %d is another one"):format(id), 0) end
   if known then return end
+  check_taken(ent, client, id, view.since)
   view.id, view.by = id, client
   self:begin_view(view)
   clients.keep_view(self, view)

@@ -11,10 +11,11 @@
 --                         well
 --   member.waiters        coroutines whose requests wait: for a successor, and until this client is whole
 --   member.claimed[id]    it has been claimed at its home, and no shard has taken it yet
---   record.area           of each node of this client, packed; record.ends: the epoch with which it ends
+--   record.area           of each node of this client, packed; since, ends: the epochs with which it begins and ends
 --   record.saw            what the node saw in a snapshot, and has yet to be heard: bytes and their width
---   member.lent[handle]   nodes that this client has added for others: { watcher, node, handle, to, area, positions }
---   member.views[id]      client views: { area, options, client, fd, life of the entity, pins: lives by target }
+--   member.lent[handle]   nodes that this client has added for others: { watcher, node, handle, to, area, positions,
+--                         since }
+--   member.views[id]      client views: { area, options, client, fd, life of the entity, since, pins: lives by target }
 --   member.traits[id]     of own entities: traits.lua; barred[id]: taking.lua
 
 local argument = require "aoi.skynet.argument"
@@ -84,7 +85,8 @@ local function node_of(self, record)
   local saw = record.to and { "", 4 } or record.saw or { heard(self, record.handle) }
   return { node = record.node, client = record.to or self.number, handle = record.handle, area = record.area,
            seen = saw[1], width = saw[2], states = saw[3], positions = record.positions,
-           overrides = copy_of(record.overrides), sight = record.sight, linger = record.linger }
+           overrides = copy_of(record.overrides), sight = record.sight, linger = record.linger,
+           since = record.since or 0 }
 end
 
 -- life: of the entity, nil: any.
@@ -92,7 +94,7 @@ local function view_of(self, id, life)
   local view = self.views[id]
   if not view or life and life ~= view.life then return nil end
   return { area = view.area, options = view.options, client = view.client or self.number, fd = view.fd,
-           life = view.life, pins = argument.copy(view.pins) }
+           life = view.life, since = view.since, pins = argument.copy(view.pins) }
 end
 
 -- entity: id, life, kind, place, stamp. All that this client has on it.

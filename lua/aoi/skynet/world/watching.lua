@@ -98,7 +98,7 @@ local function request_join(self, e, nodes, handlers, view)
   if not view then return true end
   local id = math.tointeger(e.id)
   self.views[id] = { area = more.view[1], options = given, client = to, fd = fd, life = self.outbox:owns(id),
-                     pins = {} }
+                     since = self.answered_at + 1, pins = {} }
   return true
 end
 
@@ -197,7 +197,8 @@ function own.add_client(self, id, area, options)
   area = argument.copy(area)
   local done, life = self:ask_owner("add_client", id, area, given, to, fd)
   if not done then return false, life end
-  self.views[id] = { area = area, options = given, client = to, fd = fd, life = life, pins = {} }
+  self.views[id] = { area = area, options = given, client = to, fd = fd, life = life, since = self.answered_at + 1,
+                     pins = {} }
   return true
 end
 
