@@ -150,28 +150,30 @@ local function find_lost(self)
 end
 
 -- The shard that owns it, as its home knows: true and that or false; or false and what was wrong. One that was lost
--- with its shard may be restored: that is waited for.
+-- with its shard may be restored: that is waited for, and is what "restored" says behind that.
 local function whose(self, id)
+  local restored
   while true do
     local ok, list = self:ask_shard(home(self, id), "whose", { id })
     if not ok then return false, list end
-    if list[1] ~= 0 then return true, list[1] end
+    if list[1] ~= 0 then return true, list[1], restored end
     if not self.tick_epoch() then return false, self:closed_text() end
+    restored = "restored"
   end
 end
 
--- The shard says that it does not know the entity: the one to ask next; false: there is none; and whether its home
--- knows none of an entity that this client has entered.
+-- The shard says that it does not know the entity: the one to ask next; false: there is none; and "missing" where its
+-- home knows none of an entity that this client has entered, or "restored".
 local function next_owner(self, id, shard)
   self.outbox:set(id, 0) -- a move that waits, of another coroutine perhaps, looks for it
-  local ok, found = whose(self, id)
+  local ok, found, restored = whose(self, id)
   if not ok then return false, found end
   -- What this client has entered is somewhere, or will be; or another one has made it leave, which is yet to be heard.
   if not found and self.outbox:owns(id) then
     if not self.tick_epoch() then return false, self:closed_text() end
-    return true, shard, true
+    return true, shard, "missing"
   end
-  return true, found
+  return true, found, restored
 end
 
 local function made(name, ...)
@@ -206,10 +208,11 @@ function Member:ask_owner(name, id, ...)
     elseif status == "moved" then
       shard = reason
     elseif status == "unknown" then
-      local ok, found, misses = next_owner(self, id, shard)
+      local ok, found, how = next_owner(self, id, shard)
       if not ok then return false, found end
-      missing = misses and missing + 1 or 0
-      same = found == shard and same + 1 or 0 -- it may have come there meanwhile; or it has only been claimed
+      missing = how == "missing" and missing + 1 or 0
+      -- It may have come there, or come back, meanwhile; or it has only been claimed.
+      same = found == shard and how ~= "restored" and same + 1 or 0
       local own = self.outbox:owns(id)
       if missing > MOST_MISSES or not own and (not found or same > 1) then return no_entity(name, id) end
       shard = found
