@@ -156,8 +156,8 @@ end
 local function begin_or_drop(shard, id, view)
   local ok, err = pcall(function()
     views.make(shard, view)
-    targets.make(shard, view)
     if view.known then adopt(shard, id, view) end
+    targets.make(shard, view)
   end)
   if ok then return end
   shard.warn(("aoi: the client view of entity %d is dropped: %s"):format(id, tostring(err)))

@@ -201,7 +201,7 @@ local function check_more(more, dimensions)
     if math.type(number) ~= "integer" then error("no integer in a picture", 0) end
   end
   for target, life in pairs(more.view and more.view.pins or {}) do
-    if math.type(target) ~= "integer" or math.type(life) ~= "integer" then error("an impossible pin", 0) end
+    if math.type(target) ~= "integer" or life and math.type(life) ~= "integer" then error("an impossible pin", 0) end
   end
   for _, shard in ipairs(more.follows or {}) do
     if math.type(shard) ~= "integer" then error("an impossible follower", 0) end

@@ -3,7 +3,7 @@
 -- again when the target comes. What `show` and pins need of a target far away: distant.lua.
 --
 --   rec.overrides[target]   { how, life }; how: nil where it has been taken back in this epoch
---   view.pins[target]       life
+--   view.pins[target]       life; false: it has been unpinned while the view waits with a picture that has it as pinned
 --   shard.targets[target]   { holders = set of such records and views, life = that of the target in the core at the
 --                           last look, nil: none }
 --   shard.asking[target]    distant.lua looks at it as the coming epoch is closed
@@ -49,7 +49,7 @@ end
 local function life_here(shard, target, life)
   local here = shard.router:life(target)
   if here == life then return here end
-  return nil, here and followers.is_later(here, life)
+  return nil, here and life and followers.is_later(here, life)
 end
 
 local function make_override(shard, rec, target)
@@ -65,9 +65,12 @@ local function make_override(shard, rec, target)
 end
 
 local function make_pin(shard, view, target)
-  if not view.pins or not view.pins[target] or not view.made then return end
-  local life, has_ended = life_here(shard, target, view.pins[target])
-  if life then shard.sync:pin(view.id, target) elseif has_ended then drop(shard, view, target) end
+  local pinned = view.pins and view.pins[target]
+  if pinned == nil or not view.made then return end
+  local life, has_ended = life_here(shard, target, pinned)
+  if life then shard.sync:pin(view.id, target) end
+  if not pinned then shard.sync:unpin(view.id, target) end
+  if not pinned or has_ended then drop(shard, view, target) end
 end
 
 local function make(shard, holder, target)
@@ -100,6 +103,9 @@ function targets.unpin(shard, view, target)
     methods.answered(methods.invoke(shard.sync, "unpin", view.id, target))
   end
   if view.pins and view.pins[target] then drop(shard, view, target) end
+  if not view.known then return end
+  view.pins = view.pins or {}
+  view.pins[target] = false
 end
 
 --- The node or the view has come here.
