@@ -243,7 +243,7 @@ describe("a target far away", function()
         for target, it in pairs(pictures[id].known) do
           has[target] = true
           assert(is_near(pictures[id], target, at[target][1], at[target][2]), "a place in a picture is old")
-          if pins[id][target] == nil then assert.equal(hps[target], it.fields.hp or 0) end -- it has always been near
+          assert.equal(hps[target], it.fields.hp or 0)
         end
         assert.same(sees, has)
         assert.same(hears, seen[id])
@@ -294,17 +294,21 @@ describe("a target far away", function()
     end
   end
 
-  it("is found by random histories", function() histories(SEED, 6) end)
+  it("is found by random histories", function()
+    histories(SEED, 6)
+    history(504, nil, 600) -- it once went wrong: what changed while a ghost was lent was no news when that was named
+  end)
 
   it("is found again when tiles, shards and their hosts change", function()
-    histories(SEED + 100, 4, from(5, 5, 10, function(net, random)
+    local disturb = from(5, 5, 10, function(net, random)
       net:spawn(function()
         local operator = net.operator or net:member(2)
         net.operator = operator
         local x, y = random() * SIDE, random() * SIDE
         operator:assign(x, y, x + 20, y + 20, random(6))
       end)
-    end))
+    end)
+    histories(SEED + 100, 4, disturb)
   end)
 
   it("is found again when shards die", function()

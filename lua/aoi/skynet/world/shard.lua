@@ -375,18 +375,18 @@ local function apply_ends(self, parts)
 end
 
 -- What comes with a hand-over, besides its nodes.
-local function take_entity(self, hand)
+local function take_entity(self, hand, is_known)
   clients.own(self, hand.id, { life = hand.life, client = hand.client, kind = hand.kind, barred = hand.barred })
   self.moved[hand.id] = nil
   if hand.barred then self.router:mark(hand.id, "barred", true) end
-  traits.take(self, hand.id, hand.traits)
+  traits.take(self, hand.id, hand.traits, is_known)
   views.take(self, hand.id, hand.view)
 end
 
 local function place_hand(self, hand)
-  local id, router = hand.id, self.router
+  local id, router, is_known = hand.id, self.router, self.core:has(hand.id)
   if hand.born then return end
-  if not self.core:has(id) then
+  if not is_known then
     self:enter_core(hand)
   elseif not router:ghost(id) then
     error(("shard %d was handed entity %d, which is its own"):format(self.number, id), 0)
@@ -394,7 +394,7 @@ local function place_hand(self, hand)
   router:note(id, hand.life, true, hand.follows)
   router:mover(id, table.unpack(hand.movers))
   followers.expect(self, id, hand.movers)
-  take_entity(self, hand)
+  take_entity(self, hand, is_known)
 end
 
 -- A ghost of a former life, the end of which was lost with a shard.
@@ -516,6 +516,7 @@ function Shard:apply(number, list, unsure, bereft)
   local parts = self:read_parts(list)
   if self.blank and number ~= self.full then parts = recovery.sift(self, parts) end
   apply_ends(self, parts)
+  traits.find_known(self, parts)
   apply_moves(self, parts)
   apply_kinds(self, parts)
   for rec in pairs(self.closing.changed) do

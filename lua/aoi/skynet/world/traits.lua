@@ -131,12 +131,14 @@ local function set_in_space(shard, id, one)
   if one.layers then shard.core:set_layers(id, one.layers) end
 end
 
--- Values that are older than this epoch are no news for views that come with their pictures.
-local function set_for_views(shard, id, one)
+-- Values that are older than this epoch are no news for views that come with their pictures. is_known: the entity is
+-- here already, perhaps as a ghost that was lent (distant.lua): what differs is news for the views that are here, too.
+local function set_for_views(shard, id, one, is_known)
   if one.priority then views.sync(shard):set_priority(id, one.priority) end
   for name, value in pairs(one.fields or {}) do
-    local epoch_of = one.put and one.put[name]
-    views.sync(shard):put(id, name, value, epoch_of and math.max(1, shard.applied + 1 - epoch_of) or 0)
+    local sync, epoch_of = views.sync(shard), one.put and one.put[name]
+    local is_news = not epoch_of or is_known and sync:get(id, name) ~= value
+    sync:put(id, name, value, is_news and 0 or math.max(1, shard.applied + 1 - epoch_of))
   end
   if one.touch and shard.sync then shard.sync:touch(id) end
 end
@@ -152,19 +154,27 @@ function traits.await(shard, part)
 end
 
 --- It is this shard's own from now on, with these.
-function traits.take(shard, id, all)
+function traits.take(shard, id, all, is_known)
   if not all then return end
   shard.traits[id] = all
   shard.router:mark(id, "traits", true)
   set_in_space(shard, id, all)
-  set_for_views(shard, id, all)
+  set_for_views(shard, id, all, is_known)
+end
+
+--- Before anything comes: the rows of entities that are here already.
+function traits.find_known(shard, parts)
+  for _, part in ipairs(parts) do
+    for _, row in ipairs(part[epoch.TRAIT] or {}) do row.is_known = shard.router:life(row.id) == row.life end
+  end
 end
 
 -- Rows of all parts: those of entities that are new here, or the others.
 local function each_row(shard, parts, whole, f)
   for _, part in ipairs(parts) do
     for _, row in ipairs(part[epoch.TRAIT] or {}) do
-      if row.whole == whole and shard.router:life(row.id) == row.life then f(shard, row.id, row.traits) end
+      local is_here = row.whole == whole and shard.router:life(row.id) == row.life
+      if is_here then f(shard, row.id, row.traits, row.is_known) end
     end
   end
 end
