@@ -8,6 +8,7 @@
 local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
 local methods = require "aoi.skynet.methods"
+local state_of = require("aoi.sync").state
 local targets = require "aoi.skynet.world.targets"
 local wire = require "aoi.skynet.wire"
 
@@ -102,7 +103,7 @@ function views.resend(place, ids)
     if view and view.made then
       place.sync:resend(id)
     elseif view then
-      view.picture, view.known = nil, nil
+      view.picture, view.known, view.shown = nil, nil, nil
     end
   end
 end
@@ -117,19 +118,40 @@ function views.begin(shard, view)
 end
 
 --- The entity goes to another shard: what that needs of its view, nil: it has none. picture: as of aoi.sync; known: the
--- ids in it, with their lives.
+-- ids in it, with their lives; shown: the state of those that stand still here (world/distant.lua), which may be older
+-- than the picture.
 function views.give(shard, id)
   local view = shard.views[id]
   if not view then return nil end
   if view.made then
     local bytes, list, n = shard.sync:picture(id)
-    local known = {}
-    for i = 1, n do known[2 * i - 1], known[2 * i] = list[i], shard.router:life(list[i]) or 0 end
-    view.picture, view.known = bytes, known
+    local known, shown = {}, nil
+    for i = 1, n do
+      known[2 * i - 1], known[2 * i] = list[i], shard.router:life(list[i]) or 0
+      local _, doubted = shard.router:ghost(list[i])
+      if doubted then
+        shown = shown or {}
+        shown[list[i]] = state_of(shard.core, list[i])
+      end
+    end
+    view.picture, view.known, view.shown = bytes, known, shown
   end
   views.drop(shard, id)
   view.made = nil
   return view
+end
+
+-- What differs from what a view has shown of the target is news.
+local function renew(shard, target, shown)
+  local _, blank = views.scratch(shard)
+  for name, value in pairs(state_of(shard.core, target) or {}) do
+    local was = shown[name]
+    if was == nil then was = blank:get(2, name) end
+    if was ~= value then
+      shard.sync:put(target, name, was, 1)
+      shard.sync:put(target, name, value)
+    end
+  end
 end
 
 -- Its picture goes on; what is here in another life than it knows is gone.
@@ -140,7 +162,8 @@ local function adopt(shard, id, view)
     if life and life ~= view.known[i + 1] then gone[#gone + 1] = view.known[i] end
   end
   shard.sync:adopt(id, view.picture, gone)
-  view.picture, view.known = nil, nil
+  for target, shown in pairs(view.shown or {}) do renew(shard, target, shown) end
+  view.picture, view.known, view.shown = nil, nil, nil
 end
 
 --- An entity has come, with its view or without.
