@@ -154,6 +154,45 @@ describe("the client library", function()
     end
   end)
 
+  -- On real skynet a call that waits for a service fails when that exits, and not when it is killed.
+  it("lets a request of a world fail whose shard is killed after the exchange", function()
+    local skynet, alive, asleep, calls = package.loaded.skynet, { [6] = true, [9] = true }, {}, {}
+    local EXCHANGE, SHARD = 6, 9
+    answer = { { number = 1, shards = 1, dimensions = 2, epoch = 0, heartbeat = 5, places = { { address = SHARD } } } }
+    skynet.localname = function() return EXCHANGE end
+    local world = library.world "earth"
+    skynet.send = function(to) return alive[to] end
+    package.loaded["skynet.core"].send = skynet.send
+    skynet.call = function(to)
+      calls[to] = coroutine.running()
+      error(coroutine.yield(), 0)
+    end
+    skynet.redirect = function(_, from)
+      if calls[from] then assert(coroutine.resume(calls[from], "call failed")) end
+    end
+    skynet.fork = function(f, ...) assert(coroutine.resume(coroutine.create(f), ...)) end
+    skynet.sleep = function()
+      asleep[#asleep + 1] = coroutine.running()
+      coroutine.yield()
+    end
+    local function wake()
+      local list = asleep
+      asleep = {}
+      for _, co in ipairs(list) do assert(coroutine.resume(co)) end
+    end
+    local reason
+    skynet.fork(function() reason = select(2, pcall(world.position, world, 1)) end)
+    alive[EXCHANGE] = nil
+    world.client:beat()
+    wake()
+    assert.same({ true, nil }, { world.closed, reason }, "the shard may still answer")
+    alive[SHARD] = nil
+    wake()
+    assert.equal("attempt to use a closed world (the world 'earth' is gone)", reason)
+    wake()
+    assert.equal(0, #asleep)
+  end)
+
   describe("maps of the caller's own service", function()
     local steps, forks
 

@@ -112,6 +112,28 @@ local function ask_exchange(name, options)
   fail("world '%s' does not end", name)
 end
 
+-- Calls under way, by address: skynet lets none of them fail that wait for what is killed.
+local waiting = {}
+
+local function returned(address, ...)
+  waiting[address] = waiting[address] > 1 and waiting[address] - 1 or nil
+  return ...
+end
+
+local function ask_at(address, ...)
+  waiting[address] = (waiting[address] or 0) + 1
+  return returned(address, call(address, ...))
+end
+
+-- Calls that wait for that service fail where it is dead, or is killed while they wait: a client that leaves it is sent
+-- no news of it any more.
+local function let_go(address)
+  if is_dead(address) or not waiting[address] then return end
+  skynet.fork(function()
+    repeat skynet.sleep(100) until not waiting[address] or is_dead(address)
+  end)
+end
+
 -- As a shard answers; nil where the other end is gone.
 local function answered(ok, ...)
   if ok then return ... end
@@ -146,14 +168,14 @@ local function new_member(client, exchange, name, info)
     addresses[shard], process_of[shard] = its.address, its.process
   end
   for shard, its in pairs(info.places) do place(shard, its) end
-  local function ask_here(...) return call(exchange, ...) end
+  local function ask_here(...) return ask_at(exchange, ...) end
   return Member.new(client, {
     name = name, number = number, shards = info.shards, dimensions = info.dimensions, epoch_seen = info.epoch,
     has_sight = info.has_sight,
     process_of = process_of, addresses = addresses, exchange = exchange, together = together,
     ask = function(shard, after, ...)
       if addresses[shard] then
-        return answered(call(addresses[shard], "request", number, after, ...))
+        return answered(ask_at(addresses[shard], "request", number, after, ...))
       end
       return answered(ask_here("relay", shard, number, after, ...))
     end,
@@ -167,7 +189,7 @@ local function new_member(client, exchange, name, info)
       skynet.wait(co)
     end,
     on_renewed = function(shard, its)
-      if addresses[shard] then is_dead(addresses[shard]) end -- calls that wait for the former one fail
+      if addresses[shard] then let_go(addresses[shard]) end
       place(shard, its)
     end,
     around = function(...) return there(client, ask_here("around", ...)) end,
@@ -213,8 +235,8 @@ return function(connect)
     if is_open() then return opened[name] end -- another coroutine may have been faster
     info.addresses = {}
     local client = connect(exchange, ("the world '%s'"):format(name), info.heartbeat, function()
-      is_dead(exchange) -- calls that wait for what was killed fail
-      for _, address in pairs(info.addresses) do is_dead(address) end
+      let_go(exchange)
+      for _, address in pairs(info.addresses) do let_go(address) end
     end)
     opened[name] = new_member(client, exchange, name, info)
     if saved and info.begins then snapshot.bring(opened[name], saved) end
