@@ -7,6 +7,7 @@ local skynet = require "skynet"
 require "skynet.manager"
 local cluster = require "skynet.cluster"
 local aoi = require "aoi.skynet"
+local is_dead = require "aoi.skynet.world.is_dead"
 
 local KIND, DURATION = skynet.getenv "kind", tonumber(skynet.getenv "duration")
 local SEED, WINDOW = tonumber(skynet.getenv "seed"), tonumber(skynet.getenv "window")
@@ -123,6 +124,7 @@ return function(open, here, nodes, side)
     local player = players[i]
     if not player then return end
     if softly then skynet.send(player.address, "lua", "quit") else skynet.kill(player.address) end
+    if not softly then is_dead(player.address) end -- calls that wait for it fail
     start(i, player.role)
     acquaint()
   end
