@@ -5,62 +5,46 @@ require "skynet.manager"
 local compare = require "chaos_compare"
 
 return function(there, nodes, side, o)
-  local random, counts, total = math.random, {}, 0
-  local all = o.players + o.gates
+  local random, counts, total, DO = math.random, {}, 0, {}
   local killed, ended, unsettled = {}, skynet.now(), false -- by shard, times; when an exchange or a service was killed
   local halted, lives = false, 0 -- lives: of the second process
 
-  local function on_all(name, ...)
-    local lists, left = {}, #nodes
+  local function any() return nodes[random(#nodes)] end
+  local function place() return random() * side, random() * side end
+
+  -- What all processes answer, in one list.
+  local function on_all(...)
+    local list, arguments = {}, table.pack(...)
+    o.at_once(#nodes, function(i)
+      local ok, answer = pcall(there, nodes[i], table.unpack(arguments, 1, arguments.n))
+      if not ok then return skynet.error(answer) end
+      if type(answer) == "table" then table.move(answer, 1, #answer, #list + 1, list) else list[#list + 1] = answer end
+    end)
+    return list
+  end
+
+  -- What may happen to any client.
+  local function to_any(name, ...)
     local arguments = table.pack(...)
-    for _, node in ipairs(nodes) do
-      skynet.fork(function()
-        local ok, list = pcall(there, node, name, table.unpack(arguments))
-        if not ok then skynet.error(list) end
-        for _, value in ipairs(ok and type(list) == "table" and list or { ok and list or nil }) do
-          lists[#lists + 1] = value
-        end
-        left = left - 1
-      end)
-    end
-    while left > 0 do skynet.sleep(2) end
-    return lists
+    return function() there(any(), name, random(o.players), table.unpack(arguments)) end
   end
+  DO.kill, DO.exit = to_any "kill", to_any("kill", true)
+  DO.flood, DO.busy = to_any("call", "flood"), to_any("call", "busy")
+  DO.slow, DO.reload = to_any("call", "slow", true), to_any("call", "reload")
 
-  local DO = {}
-  local function someone() return nodes[random(#nodes)], random(all) end
-
-  function DO.kill()
-    local node, i = someone()
-    there(node, "kill", i)
-  end
-  function DO.exit()
-    local node, i = someone()
-    there(node, "kill", i, true)
-  end
-  function DO.gate() there(nodes[random(#nodes)], "kill", o.players + random(o.gates)) end
-  function DO.flood() there(nodes[random(#nodes)], "call", random(o.players), "flood") end
-  function DO.busy()
-    local node, i = someone()
-    there(node, "call", i, "busy")
-  end
-  function DO.slow()
-    local node, i = someone()
-    there(node, "call", i, "slow", true)
-  end
   function DO.take_over()
-    local from, to, i, k = nodes[random(#nodes)], nodes[random(#nodes)], random(o.players), random(o.players)
+    local from, to, i, k = any(), any(), random(o.players), random(o.players)
     if from == to and i == k then return end
     local ok, id, e = there(from, "call", i, "offer")
     if not ok or not id then return end
     local done, taken = there(to, "call", k, "take", id, e)
     there(from, "call", i, "withdraw", id, done and taken)
   end
+
   -- One that dies more than eight times in a minute ends the world.
   function DO.shard(shard)
     shard = shard or random(o.shards)
-    local now = skynet.now()
-    local times = killed[shard] or {}
+    local now, times = skynet.now(), killed[shard] or {}
     if #times >= 5 and now - times[#times - 4] < 7000 then return end
     killed[shard] = times
     for _, node in ipairs(nodes) do
@@ -70,6 +54,19 @@ return function(there, nodes, side, o)
       end
     end
   end
+  function DO.assign()
+    local x, y = place()
+    there(any(), "change", "assign", x, y, x + random() * 100, y + random() * 100, random(o.shards))
+  end
+  function DO.host()
+    unsettled = true
+    local shard = random(o.shards)
+    there(any(), "change", "host", shard, any())
+    skynet.sleep(random(10, 60))
+    DO.shard(shard)
+  end
+  function DO.relay() on_all "relay" end
+
   local function rarely(f)
     return function()
       if skynet.now() - ended < 1500 then return false end
@@ -77,26 +74,26 @@ return function(there, nodes, side, o)
       f()
     end
   end
-  DO.exchange = rarely(function() there(nodes[random(#nodes)], "exchange") end)
-  DO.service = rarely(function() there(nodes[1], "kill_service") end)
-  function DO.relay() there(nodes[2], "relay") end
-  function DO.assign()
-    local x, y = random() * side, random() * side
-    there(nodes[random(#nodes)], "change", "assign", x, y, x + random() * 100, y + random() * 100, random(o.shards))
+  local function begin(node)
+    repeat
+      skynet.sleep(20)
+      local ok, is_open = pcall(there, node, "is_open")
+    until ok and is_open
+    there(node, "begin", lives, halted)
   end
-  function DO.host()
-    unsettled = true
-    local shard = random(o.shards)
-    there(nodes[random(#nodes)], "change", "host", shard, nodes[random(#nodes)])
-    skynet.sleep(random(10, 60))
-    DO.shard(shard)
-  end
+  DO.exchange = rarely(function() there(any(), "exchange") end)
+  DO.service = rarely(function() on_all "service" end)
+  DO.process = rarely(function() -- it is started again at once (run.sh)
+    pcall(there, nodes[2], "die")
+    lives = lives + 1
+    begin(nodes[2])
+  end)
 
-  local names = { "kill", "kill", "gate", "exit", "flood", "flood", "busy", "slow", "slow", "take_over", "take_over",
-                  "take_over" }
-  local more = o.kind == "world" and { "shard", "shard", "shard", "assign", "assign", "exchange" } or { "service" }
-  if #nodes > 1 then table.move({ "process", o.kind == "world" and "host" or "relay" }, 1, 2, #more + 1, more) end
-  table.move(more, 1, #more, #names + 1, names)
+  local words = "kill kill kill exit flood flood busy slow slow reload take_over take_over take_over "
+    .. (o.kind == "world" and "shard shard shard assign assign exchange " or "service ")
+    .. (#nodes == 1 and "" or o.kind == "world" and "process host" or "process relay")
+  local names = {}
+  for name in words:gmatch "%S+" do names[#names + 1] = name end
 
   local function something()
     local name = names[random(#names)]
@@ -114,7 +111,7 @@ return function(there, nodes, side, o)
       skynet.sleep(300)
       on_all("each", "again")
     end
-    local at, wrong = skynet.now(), 0
+    local at = skynet.now()
     local differences, n, pictures, reports
     repeat
       skynet.sleep(50)
@@ -122,28 +119,13 @@ return function(there, nodes, side, o)
       differences, n, pictures = compare(reports)
     until #differences == 0 or skynet.now() - at > 100 * o.latest
     for i = 1, math.min(20, #differences) do skynet.error("DIFFERENT: " .. differences[i]) end
+    local wrong = #differences
     for _, n_wrong in ipairs(on_all "wrong") do wrong = wrong + n_wrong end
     local text = "phase %d: %d services, %d nodes, %d pictures, right after %.1f s: %d differences"
-    wrong = wrong + #differences
-    total, unsettled = total + wrong, false
     skynet.error(text:format(phase, #reports, n, pictures, (skynet.now() - at) / 100, wrong))
-    halted = false
+    total, unsettled, halted = total + wrong, false, false
     on_all "walk"
   end
-
-  local function begin(node)
-    repeat
-      skynet.sleep(20)
-      local ok, is_open = pcall(there, node, "is_open")
-    until ok and is_open
-    there(node, "begin", lives, halted)
-  end
-  -- It is started again at once (run.sh).
-  DO.process = rarely(function()
-    pcall(there, nodes[2], "die")
-    lives = lives + 1
-    begin(nodes[2])
-  end)
 
   for _, node in ipairs(nodes) do begin(node) end
   local stop, phase = skynet.now() + 100 * o.seconds, 0
@@ -156,10 +138,10 @@ return function(there, nodes, side, o)
     phase = phase + 1
     verdict(phase)
   end
-  local words = {}
-  for name, n in pairs(counts) do words[#words + 1] = name .. "=" .. n end
-  table.sort(words)
-  skynet.error(("chaos of seed %d: %d differences; %s"):format(o.seed, total, table.concat(words, " ")))
+  local list = {}
+  for name, n in pairs(counts) do list[#list + 1] = name .. "=" .. n end
+  table.sort(list)
+  skynet.error(("chaos of seed %d: %d differences; %s"):format(o.seed, total, table.concat(list, " ")))
   skynet.sleep(50)
   skynet.abort()
 end

@@ -13,9 +13,9 @@ serial, side, main = math.tointeger(tonumber(serial)), tonumber(side), tonumber(
 math.randomseed(math.tointeger(tonumber(seed)))
 
 local random, NODE, RADIUS, MARGIN, MOST = math.random, skynet.getenv "node", 50, 5, 40
-local map, peers = nil, {}
-local own, foreign, heard, pictures, lost = {}, {}, {}, {}, {} -- of one life of the map: by id, by id and node
-local last, halted, resting, busy, slow = 100000 * serial, true, true, false, false
+local map, peers, handlers = nil, {}, {}
+local own, foreign, heard, pictures, lost -- of one life of the map: by id, by id and node
+local last, version, halted, resting, stepping, slow = 100000 * serial, 0, true, true, false, false
 local CMD, MADE, DO = {}, {}, {}
 
 local function differs(format, ...)
@@ -24,24 +24,22 @@ end
 
 local function where(address) return ("%s:%08x"):format(NODE, address or skynet.self()) end
 
-local function set_of(watcher, node)
-  local key = watcher .. "/" .. node
-  heard[key] = heard[key] or {}
-  return heard[key]
-end
-
-local function hear(is_enter)
-  return function(watcher, target, node)
-    local set = set_of(watcher, node)
-    if (set[target] == nil) ~= is_enter then
-      differs("%s of %d by %d/%d twice", is_enter and "enter" or "leave", target, watcher, node)
+--- New code in the table of handlers that is there: the former one is called no more.
+function CMD.reload()
+  version = version + 1
+  local this = version
+  for name, is_enter in pairs { enter = true, leave = false } do
+    handlers[name] = function(watcher, target, node)
+      local key = watcher .. "/" .. node
+      local set = heard[key] or {}
+      heard[key] = set
+      if (set[target] == nil) ~= is_enter then differs("%s of %d by %s twice", name, target, key) end
+      if this ~= version then differs("%s of %d by %s is that of former code", name, target, key) end
+      set[target] = is_enter or nil
+      if slow and random(20) == 1 then skynet.sleep(random(30)) end
     end
-    set[target] = is_enter or nil
-    if slow and random(20) == 1 then skynet.sleep(random(30)) end
   end
 end
-
-local handlers = { enter = hear(true), leave = hear(false) }
 
 local function on_client(id, bytes)
   pictures[id] = pictures[id] or Client.new(2)
@@ -57,6 +55,12 @@ local function on_view_lost(id, node)
   if not node and own[id] then own[id].view = nil end
 end
 
+local function on_refused(ids, n)
+  for i = 1, n do
+    if own[ids[i]] then differs("a move of %d is refused, which is there", ids[i]) end
+  end
+end
+
 local function open()
   if source == "world" then return aoi.world "earth" end
   if role == "gate" then return aoi.gate(source) end
@@ -65,26 +69,20 @@ end
 
 -- A new life of the map: nothing of the former one is left.
 local function begin()
-  while true do
-    local ok, new = pcall(open)
-    if ok then
-      own, foreign, heard, pictures, lost = {}, {}, {}, {}, {}
-      new:listen(handlers)
-      new:on_client(on_client)
-      if role ~= "gate" or source == "world" then
-        new:on_view_lost(on_view_lost)
-        new:on_taken(function(id) own[id] = nil end)
-        new:on_refused(function(ids, n)
-          for i = 1, n do
-            if own[ids[i]] then differs("a move of %d is refused, which is there", ids[i]) end
-          end
-        end)
-      end
-      map = new
-      return
-    end
+  local ok, new = pcall(open)
+  if not ok then
     skynet.sleep(20)
+    return begin()
   end
+  own, foreign, heard, pictures, lost = {}, {}, {}, {}, {}
+  new:listen(handlers)
+  new:on_client(on_client)
+  if new.move then
+    new:on_view_lost(on_view_lost)
+    new:on_taken(function(id) own[id] = nil end)
+    new:on_refused(on_refused)
+  end
+  map = new
 end
 
 local EXPECTED = { "no entity", "has no node", "already has", "is no client", "no service", "has not opened" }
@@ -119,7 +117,11 @@ end
 
 local function pick(list) return list[random(math.max(1, #list))] end
 
-local function place() return random() * side, random() * side end
+-- An entity of others, whose end is known; or nil.
+local function other(id)
+  local target = pick((map:ids()))
+  return target and target % 2 == 0 and target ~= id and target or nil
+end
 
 local function area()
   return { radius = random(20, RADIUS), margin = random(2) == 1 and MARGIN or nil,
@@ -128,55 +130,54 @@ end
 
 local function node_of(a, to) return { area = a, to = where(to), overrides = {} } end
 
-local function view_of(a, options, to)
-  local copy = {}
-  for name, value in pairs(options) do copy[name] = value end
-  return { areas = a[1] and a or { a }, options = copy, to = where(to), pins = {} }
-end
-
-local function someone() return random(2) == 1 and pick(peers) or nil end
-
-local function new_id(id)
-  last = last + (id and 0 or 1)
-  id = id or last
-  local x, y = place()
-  return id, { x = x, y = y, kind = random(7), nodes = {} }, own
-end
-
-local function enter(again)
-  local id, e, mine = new_id(again)
-  if ask("enter", id, e.x, e.y, e.kind) then mine[id] = e end
-end
-
-function DO.enter() enter() end
-
-function DO.join()
-  local id, e, mine = new_id()
-  local a, view, options, to = area(), viewed.area(random, RADIUS, MARGIN), viewed.options(random), someone()
-  options.to = to
-  local nodes = { { 1, a, handlers } }
-  if ask("join", { id = id, x = e.x, y = e.y, kind = e.kind, nodes = nodes, view = { view, options } }) then
-    e.nodes[1], options.to = node_of(a), nil
-    e.view = not lost[id .. "/view"] and view_of(view, options, to) or nil
-    mine[id] = e
+-- The area and options of a client view, with the receiver of its messages, and what becomes of it.
+local function view()
+  local a, options = viewed.area(random, RADIUS, MARGIN), viewed.options(random)
+  options.to = random(2) == 1 and pick(peers) or nil
+  return a, options, function(e, id)
+    local to = where(options.to)
+    options.to = nil
+    e.view = not lost[id .. "/view"] and { areas = a[1] and a or { a }, options = options, to = to, pins = {} } or nil
   end
 end
 
-function DO.leave(id, _, mine)
+-- A number that no entity had, or this one.
+local function new_entity(id)
+  last = last + (id and 0 or 1)
+  return id or last, { x = random() * side, y = random() * side, kind = random(7), nodes = {} }
+end
+
+function DO.enter(again)
+  local id, e = new_entity(again)
+  if ask("enter", id, e.x, e.y, e.kind) then own[id] = e end
+end
+
+function DO.join()
+  local id, e = new_entity()
+  local a, views, options, begins = area(), view()
+  local nodes = { { 1, a, handlers } }
+  if ask("join", { id = id, x = e.x, y = e.y, kind = e.kind, nodes = nodes, view = { views, options } }) then
+    e.nodes[1] = node_of(a)
+    begins(e, id)
+    own[id] = e
+  end
+end
+
+function DO.leave(id)
   if not ask("leave", id) then return end
-  mine[id] = nil
-  if id % 2 == 1 and random(2) == 1 then enter(id) end
+  own[id] = nil
+  if id % 2 == 1 and random(2) == 1 then DO.enter(id) end
 end
 
 -- A node that is there is removed, any other added.
 local function toggle(id, node, nodes)
-  local a, to, key = area(), someone(), id .. "/" .. node
-  if nodes[node] then
-    if ask("remove_node", id, node) then nodes[node] = nil end
-    return
+  local a, to, key = area(), random(2) == 1 and pick(peers) or nil, id .. "/" .. node
+  if not nodes[node] then
+    lost[key] = nil
+    if ask("add_node", id, node, a, handlers, { to = to }) and not lost[key] then nodes[node] = node_of(a, to) end
+  elseif ask("remove_node", id, node) then
+    nodes[node] = nil
   end
-  lost[key] = nil
-  if ask("add_node", id, node, a, handlers, { to = to }) and not lost[key] then nodes[node] = node_of(a, to) end
 end
 
 function DO.node(id, e) toggle(id, random(4), e.nodes) end
@@ -188,41 +189,39 @@ function DO.area(id, e)
 end
 
 function DO.foreign()
-  local its, id = foreign, pick((map:ids()))
-  if not id or id % 2 == 1 or own[id] then return end
-  its[id] = its[id] or {}
-  toggle(id, 1000 * serial + random(2), its[id])
+  local id = other()
+  if not id or own[id] then return end
+  foreign[id] = foreign[id] or {}
+  toggle(id, 1000 * serial + random(2), foreign[id])
 end
 
 function DO.view(id, e)
-  local a, options, to = viewed.area(random, RADIUS, MARGIN), viewed.options(random), someone()
-  if e.view then
-    if ask("remove_client", id) then e.view = nil end
-    return
+  local a, options, begins = view()
+  if not e.view then
+    lost[id .. "/view"] = nil
+    if ask("add_client", id, a, options) then begins(e, id) end
+  elseif ask("remove_client", id) then
+    e.view = nil
   end
-  lost[id .. "/view"], options.to = nil, to
-  if not ask("add_client", id, a, options) or lost[id .. "/view"] then return end
-  options.to = nil
-  e.view = view_of(a, options, to)
 end
 
 function DO.to(id, e)
-  local to = someone() or skynet.self()
+  local to = pick(peers) or skynet.self()
   if e.view and ask("set_client", id, { to = to }) and e.view then e.view.to = where(to) end
 end
 
 function DO.pin(id, e)
-  local view, target = e.view, pick((map:ids()))
-  if not view or not target or target % 2 == 1 or target == id then return end
-  local is = view.pins[target]
-  if ask(is and "unpin" or "pin", id, target) then view.pins[target] = not is or nil end
+  local its, target = e.view, other(id)
+  if not its or not target then return end
+  local is = its.pins[target]
+  if ask(is and "unpin" or "pin", id, target) then its.pins[target] = not is or nil end
 end
 
 function DO.broadcast(id) ask("broadcast", id, "hello") end
 
-function DO.asking(_, _, mine)
+function DO.asking()
   local views, nodes = {}, {}
-  for id, e in pairs(mine) do
+  for id, e in pairs(own) do
     if e.view and not e.offered then views[#views + 1] = id end
     if next(e.nodes) and not e.offered then nodes[#nodes + 1] = { id, (next(e.nodes)) } end
   end
@@ -243,7 +242,7 @@ local function walk()
   for id, e in pairs(own) do
     if not e.offered then
       ids[#ids + 1] = id
-      if random(100) == 1 then e.x, e.y = place() end
+      if random(100) == 1 then e.x, e.y = random() * side, random() * side end
       e.x = math.min(side, math.max(0, e.x + 8 * random() - 4))
       e.y = math.min(side, math.max(0, e.y + 8 * random() - 4))
       map:move(id, e.x, e.y)
@@ -259,7 +258,7 @@ local function step()
     local name, id = pick(NAMES), pick(ids)
     if name == "leave" and #ids < MOST / 2 or not id or not own[id] or own[id].offered then name = "enter" end
     if (name == "enter" or name == "join") and #ids >= MOST then name = "leave" end
-    DO[name](id, own[id], own)
+    if name == "enter" then DO.enter() else DO[name](id, own[id]) end
   end
 end
 
@@ -272,18 +271,17 @@ local function live()
     if m.closed then
       begin()
     elseif not halted and role ~= "gate" then
-      busy = true
+      stepping = true
       local ok, err = pcall(step)
-      busy = false
+      stepping = false
       if not ok and not m.closed then differs("%s", err) end
     end
     skynet.sleep(random(5, 10))
   end
 end
 
-function CMD.peers(list) peers = list end
+function CMD.peers(list, walks) peers, halted = list, halted and not walks end
 function CMD.slow(how) slow = how end
-function CMD.walk() halted = false end
 function CMD.halt()
   halted, slow = true, false
   while not resting do skynet.sleep(1) end
@@ -307,7 +305,7 @@ end
 --- An entity that another service may take over: what it is, or nil. It is left as it is until `withdraw`; no request
 -- that concerns it is under way.
 function CMD.offer()
-  while busy do skynet.sleep(1) end
+  while stepping do skynet.sleep(1) end
   local id, e = next(own)
   if not id or e.offered then return end
   e.offered = true
@@ -324,25 +322,30 @@ function CMD.take(id, e)
   return true
 end
 function CMD.withdraw(id, taken)
-  local e, left = own[id], 1000
-  while taken and own[id] == e and e and left > 0 and not map.closed do
+  local e, till = own[id], skynet.now() + 1000
+  while taken and e and own[id] == e and not map.closed do
+    if skynet.now() > till then return differs("on_taken of %d does not come", id) end
     skynet.sleep(1)
-    left = left - 1
   end
-  if taken and left == 0 then differs("on_taken of %d does not come", id) end
-  if own[id] == e and e then e.offered = nil end
+  if e then e.offered = nil end
 end
 
 --- All that this service has, and has heard.
 function CMD.report()
   local known = {}
   for id, picture in pairs(pictures) do known[id] = picture.known end
-  for id, e in pairs(own) do e.got = e.hp and select(2, pcall(map.get, map, id, "hp")) end
-  return { where = where(), closed = not map or map.closed, own = own, foreign = foreign,
-           heard = heard, pictures = known }
+  for id, e in pairs(own) do
+    e.got = e.hp and select(2, pcall(map.get, map, id, "hp"))
+    for node, its in pairs(e.nodes) do
+      its.seen = its.to == where() and select(3, pcall(map.seen, map, id, node)) or nil
+    end
+  end
+  return { where = where(), closed = map.closed, own = own, foreign = foreign, heard = heard, pictures = known,
+           count = map.count and select(2, pcall(map.count, map)) }
 end
 function CMD.quit() skynet.timeout(1, skynet.exit) end
 
+CMD.reload()
 skynet.start(function()
   skynet.dispatch("lua", function(session, _, name, ...)
     local result = table.pack(CMD[name](...))
