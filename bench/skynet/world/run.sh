@@ -10,9 +10,9 @@
 #   stop    the same, but the second process is stopped for three seconds: a pause, and nothing is lost
 #   tiles   the same, but 1,000 tiles go to another shard and back
 #   scale   125,000 walkers in one process, each moves once in an epoch: thread time of the shards, length of an epoch
-#   chaos   DURATION (150) seconds of kills, ends, floods, hand-overs, other owners and areas, as SEED says, with shards and
-#           exchanges of a world, or with KIND=map an AOI service and its relay, killed, too; now and then all stand
-#           still, and what all clients have heard must be right (chaos.lua)
+#   chaos   DURATION (150) seconds of kills, ends, floods, loops, hand-overs, other owners, areas and handlers, as SEED
+#           says, with shards and exchanges of a world, or with KIND=map an AOI service and its relay, killed, too; now
+#           and then all stand still, and what all clients have heard must be right (chaos.lua)
 #   deaths  a client, a shard and an exchange are killed: each is noticed in time (deaths.lua)
 #
 # A world that goes on, with VIEWS players in another process, each with a connection: after each step everything stands
