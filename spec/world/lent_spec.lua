@@ -86,6 +86,24 @@ describe("what a client of a world lends:", function()
     is_told()
   end)
 
+  for _, name in ipairs { "remove_node", "remove_client" } do
+    it("its client hears of that where the shard dies again before it has answered " .. name, function()
+      local ask, asked = one.ask_owner, 0
+      function one.ask_owner(self, what, ...)
+        if what == name then
+          asked = asked + 1
+          if asked == 1 then net:kill_shard(1) end
+        end
+        return ask(self, what, ...)
+      end
+      net:kill_client(gate)
+      recover()
+      net:finish(function() net:sleep(6) end)
+      assert.is_true(asked > 0)
+      is_told()
+    end)
+  end
+
   it("all of it is there again after a shard has died, whatever service it was lent to", function()
     local second, other = net:member(1), {}
     second:listen { enter = function(_, target) other[target] = true end,

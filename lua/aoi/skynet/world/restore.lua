@@ -275,29 +275,27 @@ local function is_gone(self, client)
 end
 
 -- Nodes and views whose service has died with a shard, or before they were restored: they end, as where it dies later.
+-- Where the owner knows none any more, its mail says so, unless it has died, too.
 local function end_orphans(self)
-  local gone, lost = {}, {}
+  local gone = {}
   local function is_orphan(client)
     if gone[client] == nil then gone[client] = is_gone(self, client) end
     return gone[client]
   end
-  local function drop(list, key, ...)
-    list[key] = nil
-    if self:ask_owner(...) then table.move({ select(2, ...), select(3, ...) or false }, 1, 2, #lost + 1, lost) end
+  local function drop(list, key, one, to, ...)
+    if not to or not is_orphan(to) or list[key] ~= one then return end
+    if not self:ask_owner(...) then self.tick_epoch() end
+    if list[key] ~= one or self.closed then return end
+    self.client:receive(wire.lost_views(self.number, { select(2, ...), select(3, ...) or false }))
   end
   for _, handle in ipairs((sorted_keys(self.lent))) do
     local one = self.lent[handle]
-    if one and is_orphan(one.to) and self.lent[handle] == one then
-      drop(self.lent, handle, "remove_node", one.watcher, one.node, handle)
-    end
+    if one then drop(self.lent, handle, one, one.to, "remove_node", one.watcher, one.node, handle) end
   end
   for _, id in ipairs((sorted_keys(self.views))) do
     local view = self.views[id]
-    if view and view.client and is_orphan(view.client) and self.views[id] == view then
-      drop(self.views, id, "remove_client", id)
-    end
+    if view then drop(self.views, id, view, view.client, "remove_client", id) end
   end
-  if lost[1] and not self.closed then self.client:receive(wire.lost_views(self.number, lost)) end
 end
 
 local function has_foreign(self)
