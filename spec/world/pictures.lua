@@ -17,6 +17,8 @@ local pictures = {
   quantum = 1 / 64,
   fields = { { "hp", "u16" }, { "dir", "angle8" }, { "name", "string" }, { "bag", "u8", own = true } },
 }
+local AGAIN = 8 -- epochs within which the owner of a target that has been pinned from far away names it there
+
 local Pictures = {}
 Pictures.__index = Pictures
 
@@ -24,7 +26,7 @@ function pictures.new(run)
   local sync = Sync.new(run.space, { quantum = pictures.quantum, fields = pictures.fields, sight = run.sight })
   return setmetatable({
     run = run, sync = sync, todo = {}, views = {}, pins = {}, shows = {}, messages = 0, behind = {}, doubted = {},
-    compared = 0,
+    compared = 0, afar = {}, ticks = 0,
   }, Pictures)
 end
 
@@ -205,12 +207,12 @@ end
 -- What is pinned from far away may be some epochs old in the world: it is unpinned, and its view begins anew, until
 -- which it is not compared.
 local function forget_distant(self)
-  self.behind = {}
+  self.behind, self.ticks = {}, self.ticks + 1
   for id, targets in pairs(self.pins) do
     for target in pairs(targets) do
       if not is_in_halo(self.run, id, target) then
         local view = self.views[id]
-        targets[target], self.behind[id] = nil, true
+        targets[target], self.behind[id], self.afar[target] = nil, true, self.ticks
         both(self, { id = id }, function(sync)
           if self.views[id] == view then sync:unpin(id, target) end
         end, "unpin", id, target)
@@ -291,6 +293,17 @@ local function is_late(self, id, view)
   end
 end
 
+-- Whether the world has sent state of a target that another view had pinned from far away a short time ago: all views
+-- there are sent what that view has missed. Its picture then begins anew, as with a budget other news wait for that.
+local function is_again(self, id, bytes)
+  for target in news_of(self, bytes):gmatch "%f[%w]f,(%-?%d+)," do
+    if (self.afar[tonumber(target)] or -AGAIN) + AGAIN > self.ticks then
+      begin_anew(self, id)
+      return true
+    end
+  end
+end
+
 -- What differs, as two texts, or nil.
 local function difference(self, view, said)
   if not are_same(view.world.known, view.one.known) then return text_of(self, view.world), text_of(self, view.one) end
@@ -302,11 +315,12 @@ end
 function Pictures:compare()
   local bad, example = 0, nil
   for id, view in pairs(self.views) do
-    local got, expected = difference(self, view, view.said)
+    local said = view.said
+    local got, expected = difference(self, view, said)
     view.said = {}
     if not got then
       self.compared = self.compared + 1
-    elseif not self.behind[id] and not is_late(self, id, view) then
+    elseif not self.behind[id] and not is_late(self, id, view) and not is_again(self, id, said.world) then
       bad, example = bad + 1, ("the player of entity %d has\n%s instead of\n%s"):format(id, got, expected)
     end
   end
