@@ -13,7 +13,7 @@ local SEED = random_run.seed("world exact")
 local EPOCHS = random_run.steps(110)
 
 describe("a world of shards tells the events of one space", function()
-  local total, handed, messages, compared = 0, 0, 0, 0
+  local total, handed, messages, compared, again = 0, 0, 0, 0, 0
   for i, scene in ipairs(scenes.list) do
     for k, engine in ipairs(aoi.engines()) do
       it(("%s, engine %s"):format(scene.name, engine), function()
@@ -26,17 +26,19 @@ describe("a world of shards tells the events of one space", function()
         end
         run:verify()
         total, handed = total + run.counters.events, handed + run:handed()
-        local players = run.pictures or { messages = 0, compared = 0 }
+        local players = run.pictures or { messages = 0, compared = 0, again = 0 }
         messages, compared = messages + players.messages, compared + players.compared
+        again = again + players.again
         run:close()
       end)
     end
   end
 
   it("and there were many of them, and many hand-overs", function()
-    local text = "world exact: %d events, %d hand-overs, %d messages for players, %d pictures"
-    print(text:format(total, handed, messages, compared))
+    local text = "world exact: %d events, %d hand-overs, %d messages for players, %d pictures, %d of state sent again"
+    print(text:format(total, handed, messages, compared, again))
     assert(total > 0 and handed > 0 and messages > 0)
+    assert(again <= 2 + compared / 2000, "state is sent again and again")
     assert(EPOCHS < 100 or (total > 3000 * EPOCHS and handed > 150 * EPOCHS)) -- the first epochs have fewer
   end)
 end)

@@ -17,7 +17,6 @@ local pictures = {
   quantum = 1 / 64,
   fields = { { "hp", "u16" }, { "dir", "angle8" }, { "name", "string" }, { "bag", "u8", own = true } },
 }
-local AGAIN = 8 -- epochs within which the owner of a target that has been pinned from far away names it there
 
 local Pictures = {}
 Pictures.__index = Pictures
@@ -26,7 +25,7 @@ function pictures.new(run)
   local sync = Sync.new(run.space, { quantum = pictures.quantum, fields = pictures.fields, sight = run.sight })
   return setmetatable({
     run = run, sync = sync, todo = {}, views = {}, pins = {}, shows = {}, messages = 0, behind = {}, doubted = {},
-    compared = 0, afar = {}, ticks = 0,
+    compared = 0, again = 0,
   }, Pictures)
 end
 
@@ -207,12 +206,12 @@ end
 -- What is pinned from far away may be some epochs old in the world: it is unpinned, and its view begins anew, until
 -- which it is not compared.
 local function forget_distant(self)
-  self.behind, self.ticks = {}, self.ticks + 1
+  self.behind = {}
   for id, targets in pairs(self.pins) do
     for target in pairs(targets) do
       if not is_in_halo(self.run, id, target) then
         local view = self.views[id]
-        targets[target], self.behind[id], self.afar[target] = nil, true, self.ticks
+        targets[target], self.behind[id] = nil, true
         both(self, { id = id }, function(sync)
           if self.views[id] == view then sync:unpin(id, target) end
         end, "unpin", id, target)
@@ -293,11 +292,29 @@ local function is_late(self, id, view)
   end
 end
 
--- Whether the world has sent state of a target that another view had pinned from far away a short time ago: all views
--- there are sent what that view has missed. Its picture then begins anew, as with a budget other news wait for that.
-local function is_again(self, id, bytes)
-  for target in news_of(self, bytes):gmatch "%f[%w]f,(%-?%d+)," do
-    if (self.afar[tonumber(target)] or -AGAIN) + AGAIN > self.ticks then
+-- Whether both pictures have the same state of the target; what has not been sent is 0, false or empty.
+local function is_same_state(view, target)
+  local a, b = view.world.known[target], view.one.known[target]
+  if not a or not b then return false end
+  for name, value in pairs(a.fields) do
+    local expected = b.fields[name]
+    if expected ~= value and (expected ~= nil or value and value ~= 0 and value ~= "") then return false end
+  end
+  for name in pairs(b.fields) do
+    if a.fields[name] == nil then return false end
+  end
+  return true
+end
+
+-- Whether the world has sent state of a target that its player had: where a view comes that has missed what was put
+-- while its shard had the target as a lent ghost, all views there are sent it. The picture then begins anew, as with a
+-- budget other news wait for that.
+local function is_again(self, id, view, said)
+  local expected = ";" .. news_of(self, said.one) .. ";"
+  for row in news_of(self, said.world):gmatch "[^;]+" do
+    local target = tonumber(row:match "^f,(%-?%d+),")
+    if target and not expected:find(";" .. row .. ";", 1, true) and is_same_state(view, target) then
+      self.again = self.again + 1
       begin_anew(self, id)
       return true
     end
@@ -320,7 +337,7 @@ function Pictures:compare()
     view.said = {}
     if not got then
       self.compared = self.compared + 1
-    elseif not self.behind[id] and not is_late(self, id, view) and not is_again(self, id, said.world) then
+    elseif not self.behind[id] and not is_late(self, id, view) and not is_again(self, id, view, said) then
       bad, example = bad + 1, ("the player of entity %d has\n%s instead of\n%s"):format(id, got, expected)
     end
   end
