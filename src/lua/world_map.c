@@ -38,8 +38,9 @@ static const char MAP_MARK = 0;
 
 world_box *world_check_box(lua_State *L, int i) {
     world_box *box = lua_touserdata(L, i);
-    if (!box || lua_rawlen(L, i) != sizeof *box || box->mark != &MAP_MARK) laoi_typeerror(L, i, MAP_NAME);
-    if (!box->map) luaL_error(L, "attempt to use a closed map");
+    const bool is_box = box && lua_rawlen(L, i) == sizeof *box && box->mark == &MAP_MARK;
+    if (!is_box) laoi_typeerror(L, i, MAP_NAME);
+    else if (!box->map) luaL_error(L, "attempt to use a closed map");
     return box;
 }
 

@@ -9,7 +9,7 @@ local wire = require "aoi.skynet.wire"
 
 local taking = {}
 
---- The number of the last one: 0 of an entity that nobody has taken over.
+--- The number of the last one: 0 where there has been none.
 function taking.last(barred)
   local last = 0
   for _, number in pairs(barred or {}) do last = math.max(last, number) end
