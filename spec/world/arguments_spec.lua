@@ -282,13 +282,3 @@ describe("arguments of a world", function()
     end
   end)
 end)
-
-describe("a request of a client", function()
-  it("is one of those that are listed, and no helper of theirs", function()
-    local shard, got = Shard.new { number = 1, plan = tiles.plan { size = 64, reach = 10, shards = 1 } }, nil
-    for _, name in ipairs { "steal", "bury", "drop_node", "find", "node", "pack", "helpers" } do
-      shard:request(1, 0, function(...) got = { ... } end, name, 1, 2, 3)
-      assert.same({ false, 0, ("unknown request '%s'"):format(name) }, got)
-    end
-  end)
-end)

@@ -230,15 +230,23 @@ function Pictures:reference()
   forget_distant(self)
 end
 
-local function is_same(a, b)
-  if a.kind ~= b.kind or a[1] ~= b[1] or a[2] ~= b[2] or a[3] ~= b[3] then return false end
+local function is_blank(value) return not value or value == 0 or value == "" end
+
+-- blanks: what has not been sent is 0, false or empty.
+local function have_same_state(a, b, blanks)
   for name, value in pairs(a.fields) do
-    if b.fields[name] ~= value then return false end
+    local expected = b.fields[name]
+    if expected ~= value and not (blanks and expected == nil and is_blank(value)) then return false end
   end
   for name in pairs(b.fields) do
     if a.fields[name] == nil then return false end
   end
   return true
+end
+
+local function is_same(a, b)
+  if a.kind ~= b.kind or a[1] ~= b[1] or a[2] ~= b[2] or a[3] ~= b[3] then return false end
+  return have_same_state(a, b)
 end
 
 local function are_same(a, b)
@@ -292,20 +300,6 @@ local function is_late(self, id, view)
   end
 end
 
--- Whether both pictures have the same state of the target; what has not been sent is 0, false or empty.
-local function is_same_state(view, target)
-  local a, b = view.world.known[target], view.one.known[target]
-  if not a or not b then return false end
-  for name, value in pairs(a.fields) do
-    local expected = b.fields[name]
-    if expected ~= value and (expected ~= nil or value and value ~= 0 and value ~= "") then return false end
-  end
-  for name in pairs(b.fields) do
-    if a.fields[name] == nil then return false end
-  end
-  return true
-end
-
 -- Whether the world has sent state of a target that its player had: where a view comes that has missed what was put
 -- while its shard had the target as a lent ghost, all views there are sent it. The picture then begins anew, as with a
 -- budget other news wait for that.
@@ -313,7 +307,8 @@ local function is_again(self, id, view, said)
   local expected = ";" .. news_of(self, said.one) .. ";"
   for row in news_of(self, said.world):gmatch "[^;]+" do
     local target = tonumber(row:match "^f,(%-?%d+),")
-    if target and not expected:find(";" .. row .. ";", 1, true) and is_same_state(view, target) then
+    local a, b = view.world.known[target], view.one.known[target]
+    if a and b and not expected:find(";" .. row .. ";", 1, true) and have_same_state(a, b, true) then
       self.again = self.again + 1
       begin_anew(self, id)
       return true

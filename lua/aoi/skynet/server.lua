@@ -40,7 +40,7 @@ local DEFAULTS = {
 --- options: send(address, message) returns true; nil if there is no such address; false if the message cannot be sent.
 -- It must not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, text(pointer,
 -- length): the string, where messages are received as these two, remote(address): whether it is on another machine,
--- queue(): messages that wait for this service, new_space, and DEFAULTS , which service_options.lua checks.
+-- queue(): messages that wait for this service, new_space, and DEFAULTS, which service_options.lua checks.
 function Server.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),

@@ -33,6 +33,12 @@ function views.scratch(place)
   return place.tried[1], place.tried[2]
 end
 
+--- The value of a field that has not been put, as a synchroniser has it. Raises what that raises.
+function views.blank(place, ...)
+  local _, sync = views.scratch(place)
+  return methods.answered(methods.invoke(sync, "get", 2, ...))
+end
+
 --- Its entity is in the core. Raises what aoi.sync raises.
 function views.make(place, view)
   methods.answered(methods.invoke_as(views.sync(place), "add", "add_client", view.id, view.area, view.options))
@@ -143,10 +149,9 @@ end
 
 -- What differs from what a view has shown of the target is news.
 local function renew(shard, target, shown)
-  local _, blank = views.scratch(shard)
   for name, value in pairs(state_of(shard.core, target) or {}) do
     local was = shown[name]
-    if was == nil then was = blank:get(2, name) end
+    if was == nil then was = views.blank(shard, name) end
     if was ~= value then
       shard.sync:put(target, name, was, 1)
       shard.sync:put(target, name, value)

@@ -218,7 +218,7 @@ local function restore_all(self, by_shard)
 end
 
 --- Nodes that have been ended, of which the last word is lost; a resync from now on ends them, too.
-local function end_nodes(self, epoch)
+function restore.end_nodes(self, epoch)
   local list = {}
   for _, record in pairs(self.records) do
     if record.ends and record.ends <= epoch then
@@ -230,8 +230,6 @@ local function end_nodes(self, epoch)
   end
   return not list[1] or ask(self, 1, "end_nodes", list)
 end
-
-restore.end_nodes = end_nodes
 
 -- Nodes and client views on entities of others, or on what others may have brought back: their owners know whether they
 -- have them. Other coroutines change the tables while this one waits.
@@ -265,7 +263,8 @@ local function restore_foreign(self)
     local lost = view and not put("restore_view", id, view)
     if lost and self.views[id] == kept then self.views[id] = nil end -- else it is that of a later life
   end
-  end_nodes(self, math.huge) -- those, too, whose entity has left before they were restored: no shard knows of them
+  -- Those, too, whose entity has left before they were restored: no shard knows of them.
+  restore.end_nodes(self, math.huge)
 end
 
 -- Whether that service, which nodes or views of this client name, is gone.
@@ -309,7 +308,7 @@ local function run(self)
   repeat
     self.renewed = "begun"
     local by_shard = reclaim(self)
-    local done = by_shard and restore_all(self, by_shard) and end_nodes(self, self.renewed_at)
+    local done = by_shard and restore_all(self, by_shard) and restore.end_nodes(self, self.renewed_at)
   until self.closed or done and self.renewed == "begun"
   self.renewed, self.restorer = nil, nil
   self.client.send(wire.ack(self.renewed_at, wire.OF_RESTORED))

@@ -36,12 +36,6 @@ local function normal(shard, name, ...)
   return (...)
 end
 
--- Of a field that has not been put: as a synchroniser has it. Raises what that raises.
-local function blank(shard, ...)
-  local _, sync = views.scratch(shard)
-  return methods.answered(methods.invoke(sync, "get", 2, ...))
-end
-
 local function value_of(all, name, field)
   local value = all and all[name]
   if field and value then return value[field] end
@@ -55,7 +49,7 @@ function traits.set(shard, id, name, ...)
   if name == "fields" then
     local field, fields = (...), change.fields or {}
     local was = value_of(shard.traits[id], name, field)
-    if was == nil then was = blank(shard, field) end
+    if was == nil then was = views.blank(shard, field) end
     fields[field] = nil
     if value ~= was then fields[field] = value end
     change.fields = next(fields) and fields
@@ -79,7 +73,7 @@ end
 
 --- The same of a field; one that has not been put is false, 0 or empty.
 function traits.field(shard, id, ...)
-  local before, value = blank(shard, ...), traits.get(shard, id, "fields", (...))
+  local before, value = views.blank(shard, ...), traits.get(shard, id, "fields", (...))
   if value == nil then return before end
   return value
 end
