@@ -238,7 +238,9 @@ local mistakes = {
     return replace(recovery, "sift", function() return function(_, parts) return parts end end)
   end },
   { "nodes on entities of others are not brought back", without("restore_foreign", nothing) },
-  { "the last word to nodes that have ended is lost", without("end_nodes", function() return true end) },
+  { "the last word to nodes that have ended is lost", function()
+    return replace(restore, "end_nodes", function() return function() return true end end)
+  end },
 }
 
 describe("mistakes after the death of a shard are found:", function()
