@@ -36,8 +36,8 @@ return function(...)
   local function fail(err) error(err, 0) end
   self.receive = self.inbox:receiver(debug.traceback, nil, fail, fail, function(what, a, b, c, d)
     if what == wire.OPENED then listen(self, d) end
-    if what ~= wire.ASKED and what ~= wire.MISSED then add(self, what, a, b, c, d) end
-  end, fail, fail)
+    if what ~= wire.MISSED then add(self, what, a, b, c, d) end
+  end, fail, fail, function() return true end)
   for _, handle in ipairs { ... } do self:open(handle) end
   return self
 end

@@ -22,6 +22,7 @@ enum {
     HEAR_SPECIAL,
     HEAR_REPORT,
     HEAR_HOLD,
+    HEAR_SEND,
     HEAR_ENTER,
     HEAR_LEAVE
 };
@@ -134,14 +135,35 @@ static void forget_ended(lua_State *L, inbox *x, const int64_t *entry) {
     free_left(L, x, lua_upvalueindex(HEAR_TABLE));
 }
 
-/* Pushes what is called for the entry that begins, which is no group; returns how many arguments there are. */
+/* (send, seq): sends an ACK of everything up to that message. */
+static int send_ack(lua_State *L) {
+    unsigned char ack[WIRE_HEAD];
+    wire_put_head(ack, WIRE_ACK, 0, 0, laoi_u32(L, 2));
+    lua_settop(L, 1);
+    lua_pushlstring(L, (const char *)ack, sizeof ack);
+    lua_call(L, 1, 0);
+    return 0;
+}
+
+static int push_ack(lua_State *L, uint32_t seq) {
+    lua_pushcfunction(L, send_ack);
+    lua_pushvalue(L, lua_upvalueindex(HEAR_SEND));
+    laoi_pushinteger(L, seq);
+    return 2;
+}
+
+/* Pushes what is called for the entry that begins, which is no group; returns how many arguments there are.  ACKs come
+ * often enough that the Lua code for one, which is cold, costs as much as to hear some messages. */
 static int push_special(lua_State *L, inbox *x) {
     inbox_walk *w = &x->walk;
-    lua_pushvalue(L, lua_upvalueindex(HEAR_SPECIAL));
-    for (int k = 0; k < 5; k++) laoi_pushinteger(L, x->news[w->at + (uint32_t)k]);
-    forget_ended(L, x, x->news + w->at - 1);
+    const int64_t *entry = x->news + w->at - 1, what = entry[1];
     w->at = w->stop;
     w->target = 0;
+    if (what == INBOX_ASKED || what == INBOX_LOST) x->taken = (uint32_t)entry[2];
+    if (what == INBOX_ASKED) return push_ack(L, x->taken);
+    lua_pushvalue(L, lua_upvalueindex(HEAR_SPECIAL));
+    for (int k = 1; k <= 5; k++) laoi_pushinteger(L, entry[k]);
+    forget_ended(L, x, entry);
     return 5;
 }
 
@@ -347,18 +369,19 @@ static int inbox_deliver(lua_State *L) {
     return 1;
 }
 
-/* receiver(catch, fork, continue, look_up, special, report, hold): the functions receive and deliver.  fork may be nil: then
- * the caller notices by itself that they have not come back.  look_up(field, handlers, ...) calls handlers[field](...), if
- * there is one; special(what, a, b, c, d) takes entries that are no groups; report(caught, handle, target) an error, as
- * `catch` has made it; hold(handle, leaves, enters, values, list) says whether it keeps a group for later. */
+/* receiver(catch, fork, continue, look_up, special, report, hold, send): the functions receive and deliver.  fork may be nil:
+ * then the caller notices by itself that they have not come back.  look_up(field, handlers, ...) calls handlers[field](...),
+ * if there is one; special(what, a, b, c, d) takes entries that are no groups, but for what send(message) acknowledges;
+ * report(caught, handle, target) an error, as `catch` has made it; hold(handle, leaves, enters, values, list) says whether
+ * it keeps a group for later. */
 static int inbox_receiver(lua_State *L) {
     static const lua_CFunction functions[] = {inbox_receive, inbox_deliver};
     inbox_self(L);
-    lua_settop(L, 8);
+    lua_settop(L, 9);
     laoi_gettable(L, 1);
     lua_insert(L, 2);
     for (int f = 0; f < 2; f++) {
-        for (int i = 1; i <= 9; i++) lua_pushvalue(L, i);
+        for (int i = 1; i <= HEAR_SEND; i++) lua_pushvalue(L, i);
         lua_pushliteral(L, "enter");
         lua_pushliteral(L, "leave");
         lua_pushcclosure(L, functions[f], HEAR_LEAVE);
@@ -465,12 +488,18 @@ static int inbox_sees(lua_State *L) {
     return 1;
 }
 
-/* seq([set]): the number of the last message. */
+static bool is_heard(const inbox *x) {
+    return !x->walk.walking && x->walk.at >= x->news_count;
+}
+
+/* seq([set]): the numbers of the last message, and of the last one whose events have all been heard, as far as is known. */
 static int inbox_seq(lua_State *L) {
     inbox *x = inbox_self(L);
-    if (!lua_isnoneornil(L, 2)) x->seq = laoi_u32(L, 2);
+    if (!lua_isnoneornil(L, 2)) x->seq = x->taken = laoi_u32(L, 2);
+    if (is_heard(x)) x->taken = x->seq;
     laoi_pushinteger(L, x->seq);
-    return 1;
+    laoi_pushinteger(L, x->taken);
+    return 2;
 }
 
 /* held(n): so many watchers are held up. */
@@ -483,7 +512,7 @@ static int inbox_held(lua_State *L) {
 static int inbox_idle(lua_State *L) {
     const inbox *x = inbox_self(L);
     const inbox_walk *w = &x->walk;
-    lua_pushboolean(L, !w->walking && w->at >= x->news_count);
+    lua_pushboolean(L, is_heard(x));
     laoi_pushinteger(L, x->news_count - (w->walking ? w->stop : w->at));
     return 2;
 }
@@ -510,10 +539,14 @@ static const luaL_Reg inbox_methods[] = {
 };
 
 void laoi_open_inbox(lua_State *L) {
-    static const char *const constants[] = {"OPENED", "CLOSED", "RESYNCED", "ASKED", "MISSED"};
+    static const struct {
+        const char *name;
+        int what;
+    } constants[] = {
+        {"OPENED", INBOX_OPENED}, {"CLOSED", INBOX_CLOSED}, {"RESYNCED", INBOX_RESYNCED}, {"MISSED", INBOX_LOST}};
     laoi_set_type(L, INBOX_NAME, "inbox", inbox_new, inbox_methods, inbox_gc);
-    for (int i = 0; i < 5; i++) {
-        lua_pushinteger(L, INBOX_OPENED + i);
-        lua_setfield(L, -2, constants[i]);
+    for (int i = 0; i < 4; i++) {
+        lua_pushinteger(L, constants[i].what);
+        lua_setfield(L, -2, constants[i].name);
     }
 }

@@ -71,7 +71,7 @@ typedef struct inbox {
     unsigned char *marks;  /* of the ids of a view, while a whole view is compared */
     wire_group *groups;    /* the records of the message that is applied */
     uint32_t group_cap, group_count, view_cap, view_count, free_view, left_view, mark_cap, news_cap, news_count, stamp;
-    uint32_t seq; /* of the last message */
+    uint32_t seq, taken; /* of the last message; of the last that has been acknowledged */
     inbox_walk walk;
     uint64_t events, messages, bytes; /* so far */
     bool torn;                        /* a message was not applied to its end */

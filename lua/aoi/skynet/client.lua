@@ -45,7 +45,7 @@ function Client.new(options)
     text = options.text, origin = options.origin,
     maps = {}, records = {}, inbox = wire.inbox(),
     parked = 0, waiting = 0, walks = {},
-    taken = 0, heartbeat = 5, heard = -1, silent = 0, losses = 0,
+    heartbeat = 5, heard = -1, silent = 0, losses = 0,
     counters = {
       malformed = 0, resyncs = 0, lost = 0, errors = 0, batches = 0, moves = 0,
       packets = 0, broadcasts = 0,
@@ -57,10 +57,7 @@ function Client.new(options)
 end
 
 -- The number of the last message whose events have all been delivered.
-local function taken(self)
-  if self.inbox:idle() then self.taken = self.inbox:seq() end
-  return self.taken
-end
+local function taken(self) return (select(2, self.inbox:seq())) end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
 
@@ -131,7 +128,6 @@ function Client:lose(reason)
     self.lost, self.losses = true, self.losses + 1
     self.on_gone()
     self.inbox:seq(0)
-    self.taken = 0
     local gate = self.gate
     if gate then
       self.gate, gate.closed = nil, true
@@ -307,7 +303,7 @@ function Client:info()
   local views, memory, events, messages, bytes = self.inbox:count()
   local info = {
     queued = select(2, self.inbox:idle()), parked = self.parked,
-    seq = self.inbox:seq(), taken = taken(self), nodes = views,
+    seq = (self.inbox:seq()), taken = taken(self), nodes = views,
     memory = memory, events = events, bytes = bytes, messages = messages - self.counters.malformed,
   }
   for name, value in pairs(self.counters) do info[name] = value end

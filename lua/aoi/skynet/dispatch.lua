@@ -41,11 +41,6 @@ end
 
 -- ---- entries that are no groups -------------------------------------------------------------------------------------
 
-local function acknowledge(self, seq, flag)
-  self.taken = seq
-  self.send(wire.ack(seq, flag))
-end
-
 -- A node that another client has added for this one.
 local function on_opened(self, link, watcher, node, handle)
   local map = self:map_of(link)
@@ -70,7 +65,7 @@ local function on_closed(self, handle)
 end
 
 local special = {
-  [wire.OPENED] = on_opened, [wire.CLOSED] = on_closed, [wire.ASKED] = function(self, seq) acknowledge(self, seq) end,
+  [wire.OPENED] = on_opened, [wire.CLOSED] = on_closed,
   [wire.RESYNCED] = function(self, link)
     local map = self:map_of(link)
     self.counters.resyncs = self.counters.resyncs + 1
@@ -78,7 +73,7 @@ local special = {
   end,
   [wire.MISSED] = function(self, seq) -- or one was not applied to its end: the service is asked for all
     self.counters.lost = self.counters.lost + 1
-    acknowledge(self, seq, wire.LOST)
+    self.send(wire.ack(seq, wire.LOST))
   end,
 }
 
@@ -242,7 +237,7 @@ function dispatch.connect(self, fork)
       if not cursor then return false end
       park(self, cursor, record, list, leaves + 1, values)
       return true
-    end)
+    end, self.send)
   return receive, continue
 end
 

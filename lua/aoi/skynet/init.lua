@@ -21,6 +21,7 @@ local wire = require "aoi.skynet.wire"
 
 local library = {}
 local clients, locals = {}, {}
+local receivers, owners = {}, setmetatable({}, { __mode = "k" }) -- a client's receive_events, by address; its client
 
 -- Messages stay as they are, a pointer and a length, until the client has read them.
 local function as_it_is(message, size) return message, size end
@@ -40,9 +41,10 @@ local ptype = protocol(function(_, source, message, size)
 end, as_it_is)
 
 local watched -- whether skynet calls our dispatch_message: not if it was started before this was loaded
-skynet.dispatch_message, watched = require "aoi.skynet.one_coroutine"(skynet.dispatch_message, ptype, clients,
-  function(client, message, size, left, ...) -- true: there is nothing left
-    if left ~= true then settle(client, client:finish(message, size, left, ...)) end
+skynet.dispatch_message, watched = require "aoi.skynet.one_coroutine"(skynet.dispatch_message, ptype, receivers,
+  function(receive, message, size, ...)
+    local client = owners[receive]
+    settle(client, client:finish(message, size, ...))
   end,
   function(source)
     local client = clients[source]
@@ -89,7 +91,7 @@ local function new_client(address, name, on_gone)
     name = function() return name or "the AOI service " .. skynet.address(address) end,
     origin = origin.here(),
     gone = function()
-      clients[address] = nil
+      clients[address], receivers[address] = nil, nil
       words.cancel()
       if on_gone then on_gone() end
     end,
@@ -100,6 +102,7 @@ local function new_client(address, name, on_gone)
     if not far then core.send(address, ptype, 0, wire.gone()) end
   end)
   client.address, clients[address] = address, client
+  receivers[address], owners[client.receive_events] = client.receive_events, client
   return client
 end
 

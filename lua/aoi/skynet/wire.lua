@@ -43,8 +43,8 @@
 -- node, `close` ends the handle. `whole`: the enters are all that the node sees, and replace what was known before. Ids
 -- are signed.
 --
--- EVENTS and MOVES are written and read in C (src/lua/wire.h), the others here. Readers take any bytes: they return nil
--- and a reason, never raise, and return no part of a message that is invalid.
+-- EVENTS and MOVES are written and read in C (src/lua/wire.h), and ACKs of EVENTS are written there; the others here.
+-- Readers take any bytes: they return nil and a reason, never raise, and return no part of a message that is invalid.
 
 local core = require "aoi.skynet.native" "wire"
 
@@ -65,7 +65,7 @@ local wire = {
   outbox = core.outbox, -- (dimensions [, link [, drives]]): collects moves
   post = core.post,     -- (window, max_message): events of spaces to EVENTS of subscribers
   inbox = core.inbox,   -- (): EVENTS to changes of views
-  OPENED = core.OPENED, CLOSED = core.CLOSED, RESYNCED = core.RESYNCED, ASKED = core.ASKED, MISSED = core.MISSED,
+  OPENED = core.OPENED, CLOSED = core.CLOSED, RESYNCED = core.RESYNCED, MISSED = core.MISSED,
 }
 
 local VERSION, HEAD, ROUTE = wire.VERSION, 8, 14
