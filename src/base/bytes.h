@@ -20,6 +20,10 @@ static inline uint64_t aoi_zigzag(uint64_t v) { /* 0, -1, 1, -2 ... -> 0, 1, 2, 
     return v << 1 ^ (uint64_t) - (int64_t)(v >> 63);
 }
 
+static inline uint64_t aoi_unzigzag(uint64_t z) {
+    return z >> 1 ^ (uint64_t) - (int64_t)(z & 1);
+}
+
 static inline unsigned char *aoi_put_bytes(unsigned char *p, uint64_t v, int n) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     memcpy(p, &v, (size_t)n); /* one store: n is a constant */
@@ -33,6 +37,11 @@ static inline unsigned char *aoi_put_double(unsigned char *p, double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
     return aoi_put_bytes(p, bits, 8);
+}
+
+static inline unsigned char *aoi_put_doubles(unsigned char *p, const double *v, int n) {
+    for (int i = 0; i < n; i++) p = aoi_put_double(p, v[i]);
+    return p;
 }
 
 /* Lengths vary from one number to the next: up to three bytes are written without a branch that depends on them. */
@@ -108,8 +117,7 @@ static inline uint64_t aoi_get_varint(aoi_bytes *b) {
 }
 
 static inline int64_t aoi_get_signed(aoi_bytes *b) {
-    uint64_t z = aoi_get_varint(b);
-    return (int64_t)(z >> 1 ^ (uint64_t) - (int64_t)(z & 1));
+    return (int64_t)aoi_unzigzag(aoi_get_varint(b));
 }
 
 /* At most the number of `size` byte things that can still follow: room may be made for so many. */
@@ -136,10 +144,8 @@ static inline void aoi_skip_bytes(aoi_bytes *b, size_t n) {
 }
 
 static inline double aoi_get_double(aoi_bytes *b) {
-    uint64_t bits = aoi_get_bytes(b, 8);
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
+    aoi_skip_bytes(b, 8);
+    return b->cut ? 0 : aoi_peek_double(b->at - 8);
 }
 
 #endif

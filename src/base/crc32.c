@@ -1,6 +1,8 @@
 /* crc32.c - see crc32.h. */
 #include "base/crc32.h"
 
+#include "base/bytes.h"
+
 void aoi_crc32_open(aoi_crc32 *c) {
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t v = i;
@@ -14,15 +16,11 @@ void aoi_crc32_open(aoi_crc32 *c) {
         }
 }
 
-static uint32_t crc_word(const unsigned char *p) {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 uint32_t aoi_crc32_of(const aoi_crc32 *c, uint32_t before, const void *bytes, size_t size) {
     const unsigned char *p = bytes;
     uint32_t v = ~before;
     for (; size >= 8; size -= 8, p += 8) {
-        uint32_t lo = v ^ crc_word(p), hi = crc_word(p + 4);
+        uint32_t lo = v ^ (uint32_t)aoi_peek_bytes(p, 4), hi = (uint32_t)aoi_peek_bytes(p + 4, 4);
         v = c->table[7][lo & 0xFF] ^ c->table[6][lo >> 8 & 0xFF] ^ c->table[5][lo >> 16 & 0xFF] ^
             c->table[4][lo >> 24] ^ c->table[3][hi & 0xFF] ^ c->table[2][hi >> 8 & 0xFF] ^
             c->table[1][hi >> 16 & 0xFF] ^ c->table[0][hi >> 24];

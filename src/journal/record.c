@@ -219,15 +219,10 @@ static int named_ids(const aoi_space *s, const aoi_call *c, unsigned fields, int
     return fields & AOI_CALL_NODE ? 2 : 1;
 }
 
-static unsigned char *put_doubles(unsigned char *p, const double *v, int n) {
-    for (int i = 0; i < n; i++) p = aoi_put_double(p, v[i]);
-    return p;
-}
-
 static void write_rows(aoi_journal *j, const aoi_call *c) {
     for (size_t i = 0; i < c->count; i++) {
         unsigned char *p = aoi_put_signed(more_room(j, AOI_MOST_VARINT + 3 * 8), c->rows[i].id);
-        wrote(j, put_doubles(p, c->rows[i].pos, j->space->world.dims));
+        wrote(j, aoi_put_doubles(p, c->rows[i].pos, j->space->world.dims));
     }
 }
 
@@ -253,7 +248,7 @@ static void write_call(aoi_journal *j, const aoi_call *c, unsigned f, const int6
     if (f & AOI_CALL_ROWS) p = aoi_put_varint(p, c->count);
     if (f & AOI_CALL_BITS) p = aoi_put_varint(p, c->bits);
     if (f & AOI_CALL_HOW) *p++ = (unsigned char)c->bits;
-    p = put_doubles(p, c->values, aoi_call_values(f, dims));
+    p = aoi_put_doubles(p, c->values, aoi_call_values(f, dims));
     if (f & AOI_CALL_AREA) p = aoi_put_area(p, dims, c->area);
     wrote(j, p);
     if (f & AOI_CALL_ROWS) write_rows(j, c);

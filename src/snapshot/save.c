@@ -54,11 +54,6 @@ static void put_number(saver *v, uint64_t n) {
 
 /* ---- areas -------------------------------------------------------------------------------------------------------- */
 
-static unsigned char *put_lengths(unsigned char *p, const double *v, int n) {
-    for (int i = 0; i < n; i++) p = aoi_put_double(p, v[i]);
-    return p;
-}
-
 unsigned char *aoi_put_area(unsigned char *p, int dims, const aoi_area *a) {
     bool simple = a->shape == AOI_SQUARE || a->shape == AOI_CIRCLE;
     double grown = !simple ? a->margin : a->keep != 0 ? a->keep : a->radius + a->margin;
@@ -74,12 +69,12 @@ unsigned char *aoi_put_area(unsigned char *p, int dims, const aoi_area *a) {
                            (high ? AOI_AREA_HEIGHT : 0) | (a->layered ? AOI_AREA_LAYERS : 0));
     if (a->mask != AOI_ALL_KINDS) p = aoi_put_varint(p, a->mask);
     if (a->layered) p = aoi_put_varint(p, a->layers);
-    if (a->shape == AOI_BOX) p = put_lengths(p, a->extents, dims);
+    if (a->shape == AOI_BOX) p = aoi_put_doubles(p, a->extents, dims);
     else if (a->shape == AOI_POLYGON) {
         *p++ = (unsigned char)a->corners;
-        p = put_lengths(p, a->points, 2 * a->corners);
+        p = aoi_put_doubles(p, a->points, 2 * a->corners);
     } else p = aoi_put_double(p, a->radius);
-    if (a->shape == AOI_SECTOR) p = put_lengths(p, (double[2]){a->facing, a->angle}, 2);
+    if (a->shape == AOI_SECTOR) p = aoi_put_doubles(p, (double[2]){a->facing, a->angle}, 2);
     if (a->shape == AOI_CYLINDER || high) p = aoi_put_double(p, a->half_height);
     return grows ? aoi_put_double(p, grown) : p;
 }
@@ -185,7 +180,7 @@ static void put_entities(saver *v) {
         unsigned char *p = room_for(v, 2 * AOI_MOST_VARINT + 3 * 8);
         p = i ? aoi_put_varint(p, (uint64_t)e->id - last) : aoi_put_signed(p, e->id);
         p = aoi_put_varint(p, aoi_kind_of(v->s, v->entities[i].slot));
-        wrote_to(v, put_lengths(p, e->pos, w->dims));
+        wrote_to(v, aoi_put_doubles(p, e->pos, w->dims));
         last = (uint64_t)e->id;
     }
 }
@@ -200,7 +195,7 @@ static void put_carried(saver *v) {
         const aoi_seat *seat = s->seats + v->entities[i].slot;
         unsigned char *p = aoi_put_varint(room_for(v, 2 * AOI_MOST_VARINT + 3 * 8), i - last);
         p = aoi_put_varint(p, v->entity_rank[seat->carrier]);
-        wrote_to(v, put_lengths(p, seat->offset, s->world.dims));
+        wrote_to(v, aoi_put_doubles(p, seat->offset, s->world.dims));
         last = i;
     }
 }

@@ -98,9 +98,7 @@ void aoi_fields_put_table(const aoi_sync *y, aoi_writer *w) {
 /* ---- values ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t state_bits(const aoi_state *s, const aoi_field_plan *p) {
-    uint64_t bits = 0;
-    for (uint32_t i = 0; i < widths[p->type]; i++) bits |= (uint64_t)((const unsigned char *)s)[p->at + i] << 8 * i;
-    return bits;
+    return aoi_peek_bytes((const unsigned char *)s + p->at, widths[p->type]);
 }
 
 static void state_set_bits(aoi_state *s, const aoi_field_plan *p, uint64_t bits) {

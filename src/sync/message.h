@@ -69,11 +69,6 @@ static inline unsigned char *aoi_put_id(aoi_writer *w, unsigned char *p, int tag
     return aoi_put_varint(p, z >> 4);
 }
 
-static inline unsigned char *aoi_put_doubles(const aoi_writer *w, unsigned char *p, const double *at) {
-    for (int a = 0; a < w->axes; a++) p = aoi_put_double(p, at[a]);
-    return p;
-}
-
 static inline unsigned char *aoi_put_wire_place(const aoi_writer *w, unsigned char *p, const aoi_wire_place *at) {
     if (w->quanta) {
         for (int a = 0; a < w->axes; a++)
@@ -99,7 +94,7 @@ static inline unsigned char *aoi_put_record(aoi_writer *w, unsigned char *p, int
     if (tag == AOI_TAG_GONE) return p;
     if (tag != AOI_TAG_MOVED && tag != AOI_TAG_MOVED_WIDE) p = aoi_put_varint(p, kind);
     if (tag == AOI_TAG_TOUCHED) return p;
-    return wide ? aoi_put_doubles(w, p, at->wide) : aoi_put_wire_place(w, p, at);
+    return wide ? aoi_put_doubles(p, at->wide, w->axes) : aoi_put_wire_place(w, p, at);
 }
 
 /* Right before the fields, which are right before the first record; returns where the message begins. */
@@ -109,11 +104,7 @@ static inline unsigned char *aoi_writer_head(aoi_writer *w, int scale, double qu
     *p++ = (unsigned char)((w->axes == 3 ? AOI_WIRE_3D : 0) | (anew ? AOI_WIRE_ANEW : 0) |
                            (w->fields ? AOI_WIRE_FIELDS : 0));
     *p++ = (unsigned char)scale;
-    if (scale == AOI_SCALE_OTHER) {
-        uint64_t bits;
-        memcpy(&bits, &quantum, sizeof bits);
-        p = aoi_put_bytes(p, bits, 8);
-    }
+    if (scale == AOI_SCALE_OTHER) p = aoi_put_double(p, quantum);
     p = aoi_put_varint(p, w->records);
     for (int a = 0; a < w->axes && w->quanta; a++) p = aoi_put_varint(p, aoi_zigzag((uint64_t)w->origin[a]));
     size_t size = (size_t)(p - head);

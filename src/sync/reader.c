@@ -35,25 +35,17 @@ static bool read_varint(aoi_reader *r, unsigned bits, uint64_t *out) {
 }
 
 static bool read_double(aoi_reader *r, double *out) {
-    uint64_t bits = 0;
     if (r->end - r->at < 8) return reader_fail(r, "it is cut off");
-    for (int i = 0; i < 8; i++) bits |= (uint64_t)*r->at++ << 8 * i;
-    memcpy(out, &bits, sizeof *out);
+    *out = aoi_peek_double(r->at);
+    r->at += 8;
     return isfinite(*out) || reader_fail(r, "a number is not finite");
 }
 
 static bool read_float(aoi_reader *r, double *out) {
-    uint32_t bits = 0;
-    float f;
     if (r->end - r->at < 4) return reader_fail(r, "it is cut off");
-    for (int i = 0; i < 4; i++) bits |= (uint32_t)*r->at++ << 8 * i;
-    memcpy(&f, &bits, sizeof f);
-    *out = (double)f;
-    return isfinite(f) || reader_fail(r, "a number is not finite");
-}
-
-static uint64_t from_zigzag(uint64_t z) {
-    return z >> 1 ^ (uint64_t) - (int64_t)(z & 1);
+    *out = aoi_number_of(AOI_F32, aoi_peek_bytes(r->at, 4));
+    r->at += 4;
+    return isfinite(*out) || reader_fail(r, "a number is not finite");
 }
 
 static double power_of(double base, int n) {
@@ -78,7 +70,7 @@ static bool read_quantum(aoi_reader *r) {
 static bool read_quanta(aoi_reader *r, int64_t from, int64_t *out) {
     uint64_t z;
     if (!read_varint(r, 56, &z)) return false;
-    *out = from + (int64_t)from_zigzag(z);
+    *out = from + (int64_t)aoi_unzigzag(z);
     return fabs((double)*out) <= AOI_WIRE_QUANTA || reader_fail(r, "a position is out of range");
 }
 
@@ -145,7 +137,7 @@ static bool read_id(aoi_reader *r, int *tag, int64_t *id) {
     if (first & 0x80 && !read_varint(r, 60, &high)) return false;
     if (first & 0x80 && !high) return reader_fail(r, "a number has more bytes than it needs");
     *tag = (int)(first & 7);
-    r->last = (int64_t)((uint64_t)r->last + from_zigzag(high << 4 | (first >> 3 & 15)));
+    r->last = (int64_t)((uint64_t)r->last + aoi_unzigzag(high << 4 | (first >> 3 & 15)));
     *id = r->last;
     return true;
 }
@@ -181,7 +173,7 @@ static bool read_number(aoi_reader *r, int type, double *out) {
     case AOI_U32:
     case AOI_I32:
         if (!read_varint(r, type == AOI_U16 || type == AOI_I16 ? 16 : 32, &bits)) return false;
-        if (type == AOI_I16 || type == AOI_I32) bits = from_zigzag(bits);
+        if (type == AOI_I16 || type == AOI_I32) bits = aoi_unzigzag(bits);
         break;
     default:
         if (!read_byte(r, &low) || (type == AOI_ANGLE16 && !read_byte(r, &high))) return false;

@@ -191,10 +191,10 @@ static bool write_look(aoi_observer *o, uint32_t slot) {
     o->looked |= !usual;
     if (usual && !o->entities[slot].looks) return true;
     if (!observer_room(o, 3 * OBSERVER_NUMBER + 8 + 1)) return false;
-    unsigned char *p = put_signed(o->writer.bytes + o->writer.end, o->entities[slot].id);
-    p = put_double(aoi_put_varint(p, looks.layers), looks.extent);
+    unsigned char *p = aoi_put_signed(o->writer.bytes + o->writer.end, o->entities[slot].id);
+    p = aoi_put_double(aoi_put_varint(p, looks.layers), looks.extent);
     *p++ = carried;
-    if (carried) p = put_signed(p, s->world.entities[carrier.index].id);
+    if (carried) p = aoi_put_signed(p, s->world.entities[carrier.index].id);
     keep_record(o, o->writer.end, p, &o->entities[slot].looks);
     if (usual) o->entities[slot].looks = 0;
     return true;
@@ -238,14 +238,14 @@ static bool write_wall(aoi_observer *o, uint32_t number, const aoi_wall_record *
     unsigned char *p = o->writer.bytes + o->writer.end;
     if (t->id && !(r->live && r->id == t->id)) {
         *p++ = WALL_IS_GONE;
-        ends_at(o, p = put_signed(aoi_put_varint(p, number), t->id));
+        ends_at(o, p = aoi_put_signed(aoi_put_varint(p, number), t->id));
         *t = (observer_wall){0};
     }
     if (!r->live) return true;
     *p++ = r->w.open ? WALL_IS_OPEN : WALL_IS_SHUT;
-    p = put_signed(aoi_put_varint(p, number), t->id = r->id);
+    p = aoi_put_signed(aoi_put_varint(p, number), t->id = r->id);
     const double values[] = {r->w.a[0], r->w.a[1], r->w.b[0], r->w.b[1], r->w.z0, r->w.z1};
-    for (int i = 0; i < 2 * o->space->world.dims; i++) p = put_double(p, values[i]);
+    for (int i = 0; i < 2 * o->space->world.dims; i++) p = aoi_put_double(p, values[i]);
     keep_record(o, o->writer.end, p, &t->hash);
     return true;
 }
@@ -293,15 +293,15 @@ static unsigned char *put_node(aoi_observer *o, uint32_t node) {
         return NULL;
     unsigned char *p = o->writer.bytes + o->writer.end;
     *p++ = NODE_IS_THERE;
-    p = put_signed(put_signed(p, s->world.entities[n->owner].id), n->node_id);
+    p = aoi_put_signed(aoi_put_signed(p, s->world.entities[n->owner].id), n->node_id);
     p = aoi_put_area(p, s->world.dims, &area);
     if (n->shape == AOI_SECTOR) {
         const aoi_shape *sector = s->world.areas[node].shape;
-        p = put_double(put_double(put_double(p, sector->fx), sector->fy), sector->c);
+        p = aoi_put_double(aoi_put_double(aoi_put_double(p, sector->fx), sector->fy), sector->c);
     }
     p = aoi_put_varint(p, count);
     for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) {
-        p = put_signed(p, s->world.entities[r->end[1]].id);
+        p = aoi_put_signed(p, s->world.entities[r->end[1]].id);
         *p++ = (unsigned char)r->how;
     }
     if (!aoi_sights_of_node(s, node, &number, &linger)) return aoi_put_varint(p, 0);
@@ -314,7 +314,7 @@ static bool put_gone_node(aoi_observer *o, const observer_node *t) {
     if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER)) return false;
     unsigned char *p = o->writer.bytes + o->writer.end;
     *p++ = NODE_IS_GONE;
-    ends_at(o, put_signed(put_signed(p, t->owner), t->node_id));
+    ends_at(o, aoi_put_signed(aoi_put_signed(p, t->owner), t->node_id));
     return true;
 }
 
@@ -362,7 +362,7 @@ static bool write_events(aoi_observer *o) {
     for (uint32_t i = 0; i < o->taken_count; i++) {
         const aoi_queued *e = o->taken + i;
         *p++ = e->kind;
-        p = put_signed(put_signed(put_signed(p, e->watcher), e->target), e->node_id);
+        p = aoi_put_signed(aoi_put_signed(aoi_put_signed(p, e->watcher), e->target), e->node_id);
     }
     ends_at(o, p);
     end_block(o, block);

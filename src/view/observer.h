@@ -56,16 +56,6 @@ static inline bool observer_room(aoi_observer *o, size_t bytes) {
     return AOI_GROW(&o->memory, o->writer.bytes, o->writer.cap, o->writer.end + bytes);
 }
 
-static inline unsigned char *put_signed(unsigned char *p, int64_t v) {
-    return aoi_put_varint(p, aoi_zigzag((uint64_t)v));
-}
-
-static inline unsigned char *put_double(unsigned char *p, double v) {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return aoi_put_bytes(p, bits, 8);
-}
-
 /* Begins a block, for which there is room; returns where it stands.  An end without content takes it back. */
 static inline uint32_t begin_block(aoi_observer *o, char type) {
     uint32_t at = o->writer.end;

@@ -34,7 +34,7 @@ static bool tell_part(aoi_describer *d, const aoi_part *part) {
     *p++ = (unsigned char)(part->kind + 1);
     *p++ = wanted;
     p = aoi_put_varint(aoi_put_varint(aoi_put_varint(p, part->layer), part->entities), part->nodes);
-    for (int a = 0; a < 2; a++) p = put_double(put_double(p, part->lo[a]), part->hi[a]);
+    for (int a = 0; a < 2; a++) p = aoi_put_double(aoi_put_double(p, part->lo[a]), part->hi[a]);
     ends_at(y->o, p);
     y->open = wanted;
     return wanted;
@@ -47,9 +47,9 @@ static void tell_entry(aoi_describer *d, int list, int kind, uint32_t slot) {
     if (y->failed) return;
     unsigned char *p = y->o->writer.bytes + y->o->writer.end;
     *p++ = (unsigned char)(1 + list * AOI_ENTRY_KINDS + kind);
-    if (kind == AOI_ENTRY_ENTITY) p = put_signed(p, w->entities[slot].id);
+    if (kind == AOI_ENTRY_ENTITY) p = aoi_put_signed(p, w->entities[slot].id);
     else if (kind != AOI_ENTRY_BREAK)
-        p = put_signed(put_signed(p, w->entities[w->nodes[slot].owner].id), w->nodes[slot].node_id);
+        p = aoi_put_signed(aoi_put_signed(p, w->entities[w->nodes[slot].owner].id), w->nodes[slot].node_id);
     ends_at(y->o, p);
 }
 
