@@ -4,7 +4,7 @@
 
 #include "core/space.h"
 
-static const char *say(aoi_space *s, const char *format, ...) {
+const char *aoi_wrong(aoi_space *s, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(s->why, sizeof s->why, format, args);
@@ -42,9 +42,10 @@ static bool has_its_bounds(aoi_space *s, uint32_t node) {
 static const char *check_node(aoi_space *s, uint32_t owner, uint32_t node) {
     const aoi_node_record *n = s->world.nodes + node;
     long long id = s->world.entities[owner].id;
-    if (n->owner != owner || !aoi_is_live(n->generation)) return say(s, "entity %lld carries a node of another", id);
+    if (n->owner != owner || !aoi_is_live(n->generation))
+        return aoi_wrong(s, "entity %lld carries a node of another", id);
     if (!has_its_bounds(s, node))
-        return say(s, "node %lld of entity %lld has the wrong bounds", (long long)n->node_id, id);
+        return aoi_wrong(s, "node %lld of entity %lld has the wrong bounds", (long long)n->node_id, id);
     return NULL;
 }
 
@@ -55,20 +56,20 @@ static const char *check_entities(aoi_space *s) {
         const aoi_entity_record *r = w->entities + e;
         if (!aoi_is_live(r->generation)) continue;
         live++;
-        if (!aoi_finite(s, r->pos)) return say(s, "entity %lld has no finite position", (long long)r->id);
-        if (aoi_slot_of_id(s, r->id) != e) return say(s, "entity %lld is not found by its id", (long long)r->id);
-        if (r->mover != AOI_NONE) return say(s, "entity %lld is left over from a batch", (long long)r->id);
+        if (!aoi_finite(s, r->pos)) return aoi_wrong(s, "entity %lld has no finite position", (long long)r->id);
+        if (aoi_slot_of_id(s, r->id) != e) return aoi_wrong(s, "entity %lld is not found by its id", (long long)r->id);
+        if (r->mover != AOI_NONE) return aoi_wrong(s, "entity %lld is left over from a batch", (long long)r->id);
         for (uint32_t n = r->nodes; n != AOI_NONE; n = w->nodes[n].next) {
-            if (++nodes > s->node_count) return say(s, "the chains of nodes are longer than their count");
+            if (++nodes > s->node_count) return "the chains of nodes are longer than their count";
             const char *wrong = check_node(s, e, n);
             if (wrong) return wrong;
         }
         if (!aoi_chain_is_sound(w, &s->chains, e, &indexed))
-            return say(s, "a node of entity %lld is not found by its id", (long long)r->id);
+            return aoi_wrong(s, "a node of entity %lld is not found by its id", (long long)r->id);
     }
-    if (indexed != s->chains.by_id.count) return say(s, "nodes that are gone are in the index");
-    if (live != w->entity_count || s->ids.count != live) return say(s, "entities are counted wrongly");
-    if (nodes != s->node_count) return say(s, "nodes are counted wrongly");
+    if (indexed != s->chains.by_id.count) return "nodes that are gone are in the index";
+    if (live != w->entity_count || s->ids.count != live) return "entities are counted wrongly";
+    if (nodes != s->node_count) return "nodes are counted wrongly";
     const char *fault = aoi_shapes_check(w);
     return fault ? fault : aoi_index_check(&s->ids);
 }
@@ -91,12 +92,12 @@ static const char *check_kept(aoi_space *s) {
             if (!aoi_is_live(w->entities[e].generation) || !aoi_pair_table_has(&s->kept, n, e)) continue;
             count++;
             if (checked_zone(s, n, e) != AOI_BETWEEN)
-                return say(s, "node %lld of entity %lld keeps %lld, which is not between its borders",
-                           (long long)w->nodes[n].node_id, (long long)w->entities[w->nodes[n].owner].id,
-                           (long long)w->entities[e].id);
+                return aoi_wrong(s, "node %lld of entity %lld keeps %lld, which is not between its borders",
+                                 (long long)w->nodes[n].node_id, (long long)w->entities[w->nodes[n].owner].id,
+                                 (long long)w->entities[e].id);
         }
     }
-    return count == s->kept.count ? NULL : say(s, "pairs of dead nodes or entities are kept");
+    return count == s->kept.count ? NULL : "pairs of dead nodes or entities are kept";
 }
 
 /* Overrides are of live nodes, which are flagged, and of live targets. */
@@ -109,7 +110,7 @@ static const char *check_overrides(aoi_space *s) {
         live += aoi_is_live(w->nodes[r->end[0]].generation) && aoi_is_live(w->entities[r->end[1]].generation);
         flagged += (w->nodes[r->end[0]].flags & AOI_NODE_OVERRIDES) != 0;
     }
-    if (live != aoi_overrides_count(&s->overrides) || flagged != live) return say(s, "overrides of what is gone");
+    if (live != aoi_overrides_count(&s->overrides) || flagged != live) return "overrides of what is gone";
     return aoi_overrides_check(&s->overrides);
 }
 
@@ -143,8 +144,8 @@ static const char *check_targets(aoi_space *s) {
             if (!aoi_is_live(w->entities[e].generation) || e == w->nodes[n].owner) continue;
             bool near = aoi_is_large(s, e) ? in_reach(s, n, e) : in_box(w, n, w->entities[e].pos);
             if (near && !is_hit_once(w, e))
-                return say(s, "the grid does not find entity %lld near entity %lld", (long long)w->entities[e].id,
-                           (long long)owner->id);
+                return aoi_wrong(s, "the grid does not find entity %lld near entity %lld", (long long)w->entities[e].id,
+                                 (long long)owner->id);
         }
     }
     return NULL;
@@ -159,8 +160,9 @@ static const char *check_watchers(aoi_space *s) {
             const aoi_node_record *k = w->nodes + n;
             if (!aoi_is_live(k->generation) || k->owner == e) continue;
             if (in_reach(s, n, e) && !is_hit_once(w, n))
-                return say(s, "the grid does not find node %lld of entity %lld around entity %lld",
-                           (long long)k->node_id, (long long)w->entities[k->owner].id, (long long)w->entities[e].id);
+                return aoi_wrong(s, "the grid does not find node %lld of entity %lld around entity %lld",
+                                 (long long)k->node_id, (long long)w->entities[k->owner].id,
+                                 (long long)w->entities[e].id);
         }
     }
     return NULL;

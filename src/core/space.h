@@ -442,6 +442,9 @@ bool aoi_answer_ready(aoi_space *s, size_t count, bool pairs);
 int aoi_give(aoi_space *s, const int64_t **ids, size_t *count); /* the answer; AOI_OK */
 void aoi_near_clear(aoi_memory *m, aoi_near_scratch *n);
 
+/* Into s->why, for those that check invariants. */
+const char *aoi_wrong(aoi_space *s, const char *format, ...);
+
 /* ---- what the Lua binding needs beside aoi.h ----------------------------------------------------------------------- */
 
 /* Room for the coordinates of n places, NULL when memory is refused. */

@@ -1,17 +1,5 @@
 /* sight_check.c - every invariant of a sight, and what its nodes see against a loop over all walls. */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "sight/sight.h"
-
-static const char *sight_say(const aoi_sight *g, const char *format, ...) {
-    va_list args;
-    char *why = g->layer.space->why;
-    va_start(args, format);
-    vsnprintf(why, sizeof g->layer.space->why, format, args);
-    va_end(args);
-    return why;
-}
 
 static bool is_hidden(const aoi_sight *g, const double *w, const double *t) {
     double s;
@@ -24,13 +12,15 @@ static const char *check_pair(const aoi_sight *g, const aoi_watch *n, const aoi_
     const aoi_world *w = &g->layer.space->world;
     bool area = aoi_node_sees(g->layer.space, n->node, p->target), due = p->flags & AOI_PAIR_DUE;
     if (area != ((p->flags & AOI_PAIR_AREA) != 0))
-        return sight_say(g, "entity %lld has %lld wrongly in its area or not", (long long)n->watcher, (long long)p->id);
+        return aoi_wrong(g->layer.space, "entity %lld has %lld wrongly in its area or not", (long long)n->watcher,
+                         (long long)p->id);
     if (due || n->stale || !area || g->things[p->target].moved || g->things[n->owner].moved || g->changes.count)
         return NULL; /* the next tick looks at it */
     bool shown = aoi_override_of(g->layer.space, n->node, p->target) == AOI_SHOW;
     bool clear = shown || !is_hidden(g, w->entities[n->owner].pos, w->entities[p->target].pos);
     if (clear != ((p->flags & AOI_PAIR_CLEAR) != 0) || clear != ((p->flags & AOI_PAIR_SEEN) != 0))
-        return sight_say(g, "entity %lld sees %lld wrongly or not", (long long)n->watcher, (long long)p->id);
+        return aoi_wrong(g->layer.space, "entity %lld sees %lld wrongly or not", (long long)n->watcher,
+                         (long long)p->id);
     return NULL;
 }
 
@@ -40,17 +30,17 @@ static const char *check_watch(const aoi_sight *g, const aoi_watch *n) {
     uint32_t pairs = 0, seen = 0;
     for (uint32_t p = n->pairs; p != AOI_NONE && !wrong; p = g->pairs[p].of_watch[0]) {
         const aoi_sight_pair *r = g->pairs + p;
-        if (r->watch != n->number || r->flags & AOI_PAIR_FREE) return sight_say(g, "a pair is in another's chain");
+        if (r->watch != n->number || r->flags & AOI_PAIR_FREE) return "a pair is in another's chain";
         if (r->flags & AOI_PAIR_GONE) continue;
-        if (n->gone) return sight_say(g, "a node has gone and its pairs have not");
-        if (aoi_pair_find(g, n->number, r->target) != p) return sight_say(g, "a pair is not found");
+        if (n->gone) return "a node has gone and its pairs have not";
+        if (aoi_pair_find(g, n->number, r->target) != p) return "a pair is not found";
         pairs += (r->flags & AOI_PAIR_AREA) != 0;
         wrong = check_pair(g, n, r);
     }
     for (uint32_t e = 0; e < w->entity_top && !n->gone; e++)
         seen += aoi_is_live(w->entities[e].generation) && e != n->owner && aoi_node_sees(g->layer.space, n->node, e);
     if (!wrong && seen != pairs)
-        return sight_say(g, "node of entity %lld misses what its area sees", (long long)n->watcher);
+        return aoi_wrong(g->layer.space, "node of entity %lld misses what its area sees", (long long)n->watcher);
     return wrong;
 }
 
@@ -75,6 +65,6 @@ const char *aoi_sight_check(const aoi_layer *layer) {
     }
     if (wrong) return wrong;
     if (pairs != g->pair_count || due != g->due_count || seen != g->seen || watches != g->watch_count)
-        return sight_say(g, "pairs and nodes are counted wrongly");
+        return "pairs and nodes are counted wrongly";
     return NULL;
 }

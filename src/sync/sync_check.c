@@ -1,16 +1,5 @@
 /* sync_check.c - every invariant of the synchronisers, and what their clients see against the rule. */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "sync/sync.h"
-
-static const char *sync_say(const aoi_sync *y, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(y->space->why, sizeof y->space->why, format, args);
-    va_end(args);
-    return y->space->why;
-}
 
 /* Whether the client's node sees the entity; past walls as of the last tick, when an entity that has left may be seen. */
 static bool view_sees(const aoi_client *c, uint32_t node, uint32_t entity) {
@@ -31,15 +20,16 @@ static const char *check_record(const aoi_client *c, uint32_t i) {
     const uint32_t track = aoi_record_track(c, i);
     const aoi_track *t = y->tracks + track;
     uint32_t known = 0;
-    if (track >= y->track_top || t->flags & AOI_TRACK_FREE) return sync_say(y, "a picture has a free track");
-    if (aoi_picture_find(c, track) != i) return sync_say(y, "a record of a picture is not found");
+    if (track >= y->track_top || t->flags & AOI_TRACK_FREE) return "a picture has a free track";
+    if (aoi_picture_find(c, track) != i) return "a record of a picture is not found";
     for (uint32_t k = 0; k < t->knower_count; k++) known += aoi_number_at(aoi_track_knowers(y, track), k) == c->number;
-    if (c->flags[i] & AOI_RECORD_MARKS && !c->marked) return sync_say(y, "a record keeps a mark of an older message");
-    if (known != (i < c->known)) return sync_say(y, "entity %lld has a wrong list of knowers", (long long)t->id);
+    if (c->flags[i] & AOI_RECORD_MARKS && !c->marked) return "a record keeps a mark of an older message";
+    if (known != (i < c->known))
+        return aoi_wrong(y->space, "entity %lld has a wrong list of knowers", (long long)t->id);
     bool dead = t->flags & AOI_TRACK_DEAD, sees = !dead && client_sees(c, t->entity);
     if (!(dead && y->sight) && sees != ((c->flags[i] & AOI_RECORD_SEEN) != 0))
-        return sync_say(y, "client %lld has %lld wrongly as seen or not", (long long)aoi_client_id(c),
-                        (long long)t->id);
+        return aoi_wrong(y->space, "client %lld has %lld wrongly as seen or not", (long long)aoi_client_id(c),
+                         (long long)t->id);
     return NULL;
 }
 
@@ -48,7 +38,7 @@ static const char *check_client(const aoi_client *c) {
     const aoi_world *w = &y->space->world;
     uint32_t unseen = 0, seen = 0;
     const char *wrong = aoi_picture_check(c);
-    if (wrong) return sync_say(y, "%s", wrong);
+    if (wrong) return wrong;
     for (uint32_t i = 0; i < c->count && !wrong; i++) {
         wrong = check_record(c, i);
         unseen += !(c->flags[i] & AOI_RECORD_SEEN);
@@ -58,8 +48,9 @@ static const char *check_client(const aoi_client *c) {
         seen += aoi_is_live(w->entities[e].generation) && e != aoi_client_entity(c) && client_sees(c, e);
     for (uint32_t i = 0; i < c->count && y->sight; i++)
         seen += c->flags[i] & AOI_RECORD_SEEN && y->tracks[aoi_record_track(c, i)].flags & AOI_TRACK_DEAD;
-    if (unseen != c->unseen) return sync_say(y, "a picture counts its records wrongly");
-    if (seen != c->count - unseen) return sync_say(y, "client %lld misses what it sees", (long long)aoi_client_id(c));
+    if (unseen != c->unseen) return "a picture counts its records wrongly";
+    if (seen != c->count - unseen)
+        return aoi_wrong(y->space, "client %lld misses what it sees", (long long)aoi_client_id(c));
     return NULL;
 }
 
@@ -72,15 +63,14 @@ static const char *check_tracks(const aoi_sync *y) {
         const aoi_track *r = y->tracks + t;
         refs += y->tracks[t].refs;
         listed += y->listed[t];
-        if (r->knower_count > y->knower_caps[t]) return sync_say(y, "a list of knowers has no room for them");
+        if (r->knower_count > y->knower_caps[t]) return "a list of knowers has no room for them";
         if (r->flags & (AOI_TRACK_FREE | AOI_TRACK_DEAD)) continue;
         if (aoi_track_of(y, r->entity) != t || y->space->world.entities[r->entity].id != r->id)
-            return sync_say(y, "entity %lld is not found by its track", (long long)r->id);
-        if (!r->refs && !(r->flags & AOI_TRACK_RANKED) && !y->listed[t])
-            return sync_say(y, "a track is kept for nothing");
+            return aoi_wrong(y->space, "entity %lld is not found by its track", (long long)r->id);
+        if (!r->refs && !(r->flags & AOI_TRACK_RANKED) && !y->listed[t]) return "a track is kept for nothing";
     }
-    if (refs != records) return sync_say(y, "tracks count their records wrongly");
-    return listed == y->mover_count ? NULL : sync_say(y, "the list of movers is wrong");
+    if (refs != records) return "tracks count their records wrongly";
+    return listed == y->mover_count ? NULL : "the list of movers is wrong";
 }
 
 static const char *check_queue(const aoi_sync *y) {
@@ -92,11 +82,10 @@ static const char *check_queue(const aoi_sync *y) {
         queued += c->queued;
         overflows += c->overflow;
         if (c->changed && !c->queued)
-            return sync_say(y, "client %lld has news and waits for nothing", (long long)aoi_client_id(c));
+            return aoi_wrong(y->space, "client %lld has news and waits for nothing", (long long)aoi_client_id(c));
     }
     for (const aoi_client *c = y->first; c; c = aoi_client_next(c)) n++;
-    if (n != queued || clients != y->client_count || overflows != y->overflows)
-        return sync_say(y, "clients are counted wrongly");
+    if (n != queued || clients != y->client_count || overflows != y->overflows) return "clients are counted wrongly";
     return NULL;
 }
 
