@@ -13,7 +13,8 @@ typedef struct loader {
     const aoi_load_options *o;
     aoi_space *s;
     const char *fault; /* the first one */
-    bool no_memory, carried, looks, states, sights;
+    bool no_memory;
+    unsigned flags; /* of the head */
     uint32_t nodes, gone;
     uint64_t *seen; /* pairs of events */
     uint32_t seen_cap;
@@ -54,10 +55,7 @@ static bool load_head(loader *l) {
     if (head[6] & ~(AOI_SNAPSHOT_DEFERRED | AOI_SNAPSHOT_CARRIED | AOI_SNAPSHOT_LOOKS | AOI_SNAPSHOT_STATES |
                     AOI_SNAPSHOT_SIGHTS))
         return fail(l, "an unknown flag is set");
-    l->carried = (head[6] & AOI_SNAPSHOT_CARRIED) != 0;
-    l->looks = (head[6] & AOI_SNAPSHOT_LOOKS) != 0;
-    l->states = (head[6] & AOI_SNAPSHOT_STATES) != 0;
-    l->sights = (head[6] & AOI_SNAPSHOT_SIGHTS) != 0;
+    l->flags = head[6];
     in->at += 8;
     if (in->end - in->at < head[7]) return fail(l, "it is cut off");
     const char *engine = known_engine(in->at, head[7]);
@@ -107,7 +105,7 @@ static bool load_entities(loader *l) {
 
 static bool load_carried(loader *l) {
     const aoi_world *w = &l->s->world;
-    if (!l->carried) return true;
+    if (!(l->flags & AOI_SNAPSHOT_CARRIED)) return true;
     uint64_t count = aoi_get_count(&l->in, 2 + 8 * (size_t)w->dims), entity = 0;
     if (!count) return fail(l, "nothing is carried");
     for (uint64_t i = 0; i < count; i++) {
@@ -127,7 +125,7 @@ static bool load_carried(loader *l) {
 
 static bool load_looks(loader *l) {
     const aoi_world *w = &l->s->world;
-    if (!l->looks) return true;
+    if (!(l->flags & AOI_SNAPSHOT_LOOKS)) return true;
     uint64_t count = aoi_get_count(&l->in, 10), entity = 0;
     if (!count) return fail(l, "nothing has layers or an extent");
     for (uint64_t i = 0; i < count; i++) {
@@ -159,7 +157,7 @@ static bool load_state(loader *l, uint32_t number, const unsigned char *message,
 }
 
 static bool load_states(loader *l) {
-    if (!l->states) return true;
+    if (!(l->flags & AOI_SNAPSHOT_STATES)) return true;
     uint64_t count = aoi_get_count(&l->in, 6), least = 0;
     if (!count) return fail(l, "nothing has fields");
     for (uint64_t i = 0; i < count; i++) {
@@ -423,7 +421,7 @@ static bool load_events(loader *l, const int64_t *watchers) {
 
 /* A message is what would be packed again. */
 static bool load_sights(loader *l) {
-    if (!l->sights) return true;
+    if (!(l->flags & AOI_SNAPSHOT_SIGHTS)) return true;
     uint64_t count = aoi_get_count(&l->in, 5);
     if (!count) return fail(l, "there is no sight");
     for (uint32_t i = 0; i < count; i++) {
@@ -444,25 +442,28 @@ static bool load_sights(loader *l) {
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
-static bool has_its_sum(loader *l, const unsigned char *begin) {
+/* Looked at first: it says more than what a damaged byte happens to mean.  Of what does not begin as a snapshot the head
+ * says so. */
+static bool has_its_sum(loader *l) {
+    const unsigned char *p = l->in.at;
+    const size_t size = (size_t)(l->in.end - p);
     aoi_crc32 sums;
-    size_t size = (size_t)(l->in.at - begin);
-    uint32_t sum = (uint32_t)aoi_get_bytes(&l->in, AOI_SNAPSHOT_CRC);
-    if (!is_good(l)) return false;
+    if (size <= AOI_SNAPSHOT_CRC + 4 || memcmp(p, AOI_SNAPSHOT_MAGIC, 4) != 0 || p[4] != AOI_SNAPSHOT_VERSION)
+        return true;
+    l->in.end -= AOI_SNAPSHOT_CRC;
     aoi_crc32_open(&sums);
-    return aoi_crc32_of(&sums, 0, begin, size) == sum || fail(l, "its checksum is another: it has been damaged");
+    return aoi_crc32_of(&sums, 0, p, size - AOI_SNAPSHOT_CRC) == aoi_peek_bytes(l->in.end, AOI_SNAPSHOT_CRC) ||
+           fail(l, "its checksum is another: it is damaged or cut off");
 }
 
 static bool load_all(loader *l) {
-    const unsigned char *begin = l->in.at;
     int64_t *watchers = NULL;
-    return load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) && load_states(l) && load_nodes(l) &&
-           load_overrides(l) && load_kept(l) && load_gone(l, &watchers) && load_events(l, watchers) && load_sights(l) &&
-           has_its_sum(l, begin);
+    return has_its_sum(l) && load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) && load_states(l) &&
+           load_nodes(l) && load_overrides(l) && load_kept(l) && load_gone(l, &watchers) && load_events(l, watchers) &&
+           load_sights(l) && (l->in.at == l->in.end || fail(l, "bytes follow its end"));
 }
 
-int aoi_load_first(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, size_t *used,
-                   const char **fault) {
+int aoi_load(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, const char **fault) {
     static const aoi_load_options none = {0};
     const unsigned char *begin = bytes;
     loader l = {.in = {.at = begin, .end = begin + size}, .o = o ? o : &none};
@@ -474,32 +475,6 @@ int aoi_load_first(const void *bytes, size_t size, const aoi_load_options *o, ao
     }
     if (fault) *fault = l.fault;
     if (!loaded) return l.no_memory ? AOI_ENOMEM : AOI_EVALUE;
-    *used = (size_t)(l.in.at - begin);
     *out = l.s;
     return AOI_OK;
-}
-
-/* The sum is looked at first: it says more than what a damaged byte happens to mean. */
-int aoi_load(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, const char **fault) {
-    aoi_crc32 sums;
-    const unsigned char *p = bytes;
-    aoi_space *s = NULL;
-    size_t used = 0;
-    const char *ignored;
-    if (!fault) fault = &ignored;
-    if (size > AOI_SNAPSHOT_CRC + 4 && !memcmp(p, AOI_SNAPSHOT_MAGIC, 4) && p[4] == AOI_SNAPSHOT_VERSION) {
-        aoi_bytes sum = {.at = p + size - AOI_SNAPSHOT_CRC, .end = p + size};
-        aoi_crc32_open(&sums);
-        *fault = "its checksum is another: it is damaged or cut off";
-        if (aoi_crc32_of(&sums, 0, p, size - AOI_SNAPSHOT_CRC) != aoi_get_bytes(&sum, AOI_SNAPSHOT_CRC))
-            return AOI_EVALUE;
-    }
-    int result = aoi_load_first(bytes, size, o, &s, &used, fault);
-    if (result == AOI_OK && used < size) {
-        *fault = "bytes follow its end";
-        aoi_close(s);
-        return AOI_EVALUE;
-    }
-    if (result == AOI_OK) *out = s;
-    return result;
 }

@@ -56,8 +56,4 @@ unsigned char *aoi_put_area(unsigned char *p, int dims, const aoi_area *a);
 /* NULL, or what is wrong; the corners of a polygon go to points, room for AOI_MOST_CORNERS. */
 const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out);
 
-/* aoi_load of bytes that may go on behind the snapshot; *used: how many it has. */
-int aoi_load_first(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, size_t *used,
-                   const char **fault);
-
 #endif
