@@ -90,11 +90,6 @@ static int enter_row(aoi_space *s, const aoi_row *row, uint64_t kind, bool judge
     return AOI_ENOMEM;
 }
 
-static int by_x(const void *a, const void *b) {
-    double x = ((const aoi_ranked *)a)->by, y = ((const aoi_ranked *)b)->by;
-    return x < y ? -1 : x > y;
-}
-
 /* Pairs of nodes and newcomers by the newcomers in the order of their x: what stands there already is not looked at, nor
  * are newcomers compared with each other, so that n on one spot cost n log n in any engine. */
 static int judge_newcomers(aoi_space *s, const aoi_row *rows, size_t n) {
@@ -104,7 +99,7 @@ static int judge_newcomers(aoi_space *s, const aoi_row *rows, size_t n) {
         uint32_t e = aoi_slot_of_id(s, rows[i].id);
         s->ranked[i] = (aoi_ranked){s->world.entities[e].pos[0], e};
     }
-    qsort(s->ranked, n, sizeof *s->ranked, by_x);
+    qsort(s->ranked, n, sizeof *s->ranked, aoi_by_rank);
     aoi_judge_entered(s, s->ranked, n);
     return s->world.failed ? AOI_ENOMEM : AOI_OK;
 }

@@ -66,6 +66,11 @@ int aoi_by_rank(const void *a, const void *b) {
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
+int aoi_by_id(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 /* Keeps the n that come first by rank, as a heap with the last of them on top. */
 static void keep_first(aoi_ranked *heap, size_t *count, size_t n, aoi_ranked r) {
     size_t i = 0;

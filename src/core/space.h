@@ -153,6 +153,7 @@ uint32_t aoi_node_slot(const aoi_space *s, aoi_node n);
 uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id);
 bool aoi_finite(const aoi_space *s, const double *pos);
 int aoi_by_rank(const void *a, const void *b);         /* for qsort: aoi_ranked by number, then id */
+int aoi_by_id(const void *a, const void *b);           /* ids, or what begins with one */
 aoi_memory aoi_memory_from(aoi_alloc alloc, void *ud); /* realloc and free without an alloc */
 
 /* Where an entity is; the index may have it elsewhere for a while. */

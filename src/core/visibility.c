@@ -458,11 +458,6 @@ static aoi_zone zone_when_added(const aoi_space *s, const aoi_area_state *is, co
     return aoi_zone_grown(s->world.dims, is->shape, &is->area, at, s->world.entities[target].pos, looks.extent);
 }
 
-static int by_id(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Marks what is in the space, and keeps what is between two borders.  Returns how many are gone: outside, or not in the
  * space, which may be there several times. */
 static size_t mark_seen(aoi_space *s, uint32_t node, const aoi_area_state *is, const double *at, const aoi_seen *seen) {
@@ -498,7 +493,7 @@ void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, co
         if (target == n->owner || seen->marks[target / 64] >> target % 64 & 1) continue;
         if (zone_when_added(s, is, at, target) == AOI_INSIDE) record_event(s, AOI_ENTER, node, target);
     }
-    qsort(seen->gone, gone, sizeof *seen->gone, by_id);
+    qsort(seen->gone, gone, sizeof *seen->gone, aoi_by_id);
     for (size_t i = 0; i < gone; i++) {
         if (i && seen->gone[i] == seen->gone[i - 1]) continue;
         uint32_t target = aoi_slot_of_id(s, seen->gone[i]);

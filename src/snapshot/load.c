@@ -16,7 +16,7 @@ typedef struct loader {
     bool no_memory;
     unsigned flags; /* of the head */
     uint32_t nodes, gone;
-    uint64_t *seen; /* pairs of events */
+    int64_t *seen; /* pairs of events */
     uint32_t seen_cap;
 } loader;
 
@@ -216,11 +216,6 @@ const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out)
     return aoi_area_fault(dims, out);
 }
 
-static int by_number(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* No two nodes of an entity have the same id. */
 static bool are_unique(loader *l, uint32_t owner) {
     aoi_space *s = l->s;
@@ -230,7 +225,7 @@ static bool are_unique(loader *l, uint32_t owner) {
         if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, count + (size_t)1)) return lacks_memory(l);
         s->ids_out[count++] = s->world.nodes[n].node_id;
     }
-    qsort(s->ids_out, count, sizeof *s->ids_out, by_number);
+    qsort(s->ids_out, count, sizeof *s->ids_out, aoi_by_id);
     for (uint32_t i = 1; i < count; i++)
         if (s->ids_out[i] == s->ids_out[i - 1]) return fail(l, "an entity has two nodes of one id");
     return true;
@@ -383,11 +378,6 @@ static bool is_the_last_word(loader *l, const loaded_event *e) {
     return true;
 }
 
-static int by_pair(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool load_events(loader *l, const int64_t *watchers) {
     aoi_space *s = l->s;
     aoi_memory *m = &s->world.memory;
@@ -409,10 +399,10 @@ static bool load_events(loader *l, const int64_t *watchers) {
         q->target = e.target_id;
         q->node_id = s->world.nodes[e.node].node_id;
         s->world.nodes[e.node].pending++;
-        if (e.target != AOI_NONE) l->seen[pairs++] = aoi_pair_key(e.node, e.target);
+        if (e.target != AOI_NONE) l->seen[pairs++] = (int64_t)aoi_pair_key(e.node, e.target);
     }
     if (gone != l->gone) return fail(l, "a node that is gone has no event");
-    if (pairs) qsort(l->seen, pairs, sizeof *l->seen, by_pair);
+    if (pairs) qsort(l->seen, pairs, sizeof *l->seen, aoi_by_id);
     for (uint32_t i = 1; i < pairs; i++)
         if (l->seen[i] == l->seen[i - 1]) return fail(l, "two events wait for one pair");
     s->queue.ordered_end = (uint32_t)ordered;

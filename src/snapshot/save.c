@@ -10,7 +10,7 @@ typedef struct saved_entity {
 } saved_entity;
 
 typedef struct saved_pair { /* of a node and a target, by their numbers in the snapshot */
-    uint64_t key;           /* node << 32 | target */
+    int64_t key;            /* node << 32 | target */
     int how;                /* of an override */
 } saved_pair;
 
@@ -81,11 +81,6 @@ unsigned char *aoi_put_area(unsigned char *p, int dims, const aoi_area *a) {
 
 /* ---- numbering ---------------------------------------------------------------------------------------------------- */
 
-static int by_entity_id(const void *a, const void *b) {
-    int64_t x = ((const saved_entity *)a)->id, y = ((const saved_entity *)b)->id;
-    return x < y ? -1 : x > y;
-}
-
 static bool number_entities(saver *v) {
     const aoi_world *w = &v->s->world;
     aoi_memory *m = &v->s->world.memory;
@@ -99,7 +94,7 @@ static bool number_entities(saver *v) {
         sorted &= !n || v->entities[n - 1].id < w->entities[e].id;
         v->entities[n++] = (saved_entity){w->entities[e].id, e};
     }
-    if (!sorted) qsort(v->entities, n, sizeof *v->entities, by_entity_id);
+    if (!sorted) qsort(v->entities, n, sizeof *v->entities, aoi_by_id);
     for (uint32_t i = 0; i < n; i++) v->entity_rank[v->entities[i].slot] = i;
     return true;
 }
@@ -273,24 +268,19 @@ static bool put_nodes(saver *v) {
     return true;
 }
 
-static int by_key(const void *a, const void *b) {
-    uint64_t x = ((const saved_pair *)a)->key, y = ((const saved_pair *)b)->key;
-    return x < y ? -1 : x > y;
-}
-
 static bool add_pair(saver *v, uint32_t node, uint32_t target, int how) {
     if (v->node_rank[node] == AOI_NONE) return true; /* of a client */
     if (!AOI_GROW(&v->s->world.memory, v->pairs, v->pair_cap, v->pair_count + (size_t)1)) return false;
-    v->pairs[v->pair_count++] = (saved_pair){aoi_pair_key(v->node_rank[node], v->entity_rank[target]), how};
+    v->pairs[v->pair_count++] = (saved_pair){(int64_t)aoi_pair_key(v->node_rank[node], v->entity_rank[target]), how};
     return true;
 }
 
 static void put_pairs(saver *v, bool hows) {
     uint64_t node = 0, target = 0;
-    if (v->pair_count) qsort(v->pairs, v->pair_count, sizeof *v->pairs, by_key);
+    if (v->pair_count) qsort(v->pairs, v->pair_count, sizeof *v->pairs, aoi_by_id);
     put_number(v, v->pair_count);
     for (uint32_t i = 0; i < v->pair_count; i++) {
-        uint64_t key = v->pairs[i].key, gap = (key >> 32) - node;
+        uint64_t key = (uint64_t)v->pairs[i].key, gap = (key >> 32) - node;
         unsigned char *p = aoi_put_varint(room_for(v, 3 * AOI_MOST_VARINT), gap);
         p = aoi_put_varint(p, (key & UINT32_MAX) - (gap ? 0 : target));
         if (hows) *p++ = (unsigned char)v->pairs[i].how;
