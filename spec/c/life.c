@@ -259,6 +259,8 @@ static void an_empty_space_is_small(const setup *u) {
             EXPECT(aoi_position(s, e, pos) && pos[0] == i * 100);
             old[i] = e;
             old_nodes[i] = n;
+            const aoi_area named = {.radius = 5, .mask = AOI_ALL_KINDS, .label = "alert"};
+            EXPECT(i % 100 || aoi_set_area(s, n, &named) == AOI_OK);
         }
         EXPECT(aoi_pending(s) == 0);
         aoi_read_stats(s, &full);

@@ -27,5 +27,5 @@ void aoi_label_put(aoi_space *s, uint32_t node, char *copy) {
 
 void aoi_labels_free(aoi_space *s) {
     for (uint32_t n = 0; n < s->label_cap; n++) aoi_label_drop(s, s->labels[n]);
-    AOI_FREE(&s->world.memory, s->labels, s->label_cap);
+    AOI_CLEAR(&s->world.memory, s->labels, s->label_cap);
 }
