@@ -73,6 +73,24 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
     return AOI_ENOMEM;
 }
 
+/* What is made anew when it is needed, and what few entities and nodes have. */
+static void free_scratch(aoi_space *s) {
+    aoi_world *w = &s->world;
+    aoi_memory *m = &w->memory;
+    AOI_CLEAR(m, w->candidates, w->candidate_cap);
+    AOI_CLEAR(m, w->hits, w->hit_cap);
+    AOI_CLEAR(m, s->turned, s->turned_cap);
+    AOI_CLEAR(m, s->undo, s->undo_cap);
+    AOI_CLEAR(m, s->rows, s->row_cap);
+    AOI_CLEAR(m, s->ranked, s->ranked_cap);
+    AOI_CLEAR(m, s->ids_out, s->ids_cap);
+    AOI_CLEAR(m, s->nodes_out, s->nodes_cap);
+    AOI_CLEAR(m, s->times_out, s->times_cap);
+    aoi_near_clear(m, &s->near);
+    aoi_free_looks(s);
+    aoi_labels_free(s);
+}
+
 void aoi_close(aoi_space *s) {
     if (!s) return;
     if (s->journal) aoi_log_close(s);
@@ -86,29 +104,17 @@ void aoi_close(aoi_space *s) {
     aoi_overrides_free(m, &s->overrides);
     aoi_node_index_free(m, &s->chains);
     AOI_FREE(m, s->seats, s->seat_cap);
-    aoi_free_looks(s);
-    aoi_labels_free(s);
     for (uint32_t n = 0; n < w->node_top; n++)
         if (aoi_is_live(w->nodes[n].generation)) aoi_shape_drop(w, w->areas[n].shape);
     aoi_shapes_free(w);
-    AOI_FREE(m, s->ranked, s->ranked_cap);
     aoi_index_free(m, &s->ids);
     AOI_FREE_LINES(m, w->entities, w->entity_cap);
     AOI_FREE_LINES(m, w->nodes, w->node_cap);
     AOI_FREE(m, w->areas, w->area_cap);
-    AOI_FREE(m, w->candidates, w->candidate_cap);
-    AOI_FREE(m, w->hits, w->hit_cap);
-    AOI_FREE(m, w->movers, w->mover_cap);
-    AOI_FREE(m, w->ways, w->way_cap);
-    AOI_FREE(m, s->turned, s->turned_cap);
-    AOI_FREE(m, s->undo, s->undo_cap);
-    AOI_FREE(m, s->rows, s->row_cap);
+    aoi_free_movers(s);
     AOI_FREE(m, s->sightings, s->sighting_cap);
     AOI_FREE(m, s->sighting_ends, s->sighting_end_cap);
-    AOI_FREE(m, s->ids_out, s->ids_cap);
-    aoi_near_clear(m, &s->near);
-    AOI_FREE(m, s->nodes_out, s->nodes_cap);
-    AOI_FREE(m, s->times_out, s->times_cap);
+    free_scratch(s);
     aoi_memory last = *m;
     aoi_resize(&last, s, sizeof *s, 0);
 }
@@ -219,20 +225,9 @@ void aoi_give_back(aoi_space *s) {
     if (!s->sighting_count) give_back_entities(s);
     if (!s->sighting_count && s->freed_node == AOI_NONE) give_back_nodes(s);
     if (!s->ids.count) aoi_index_free(m, &s->ids);
-    AOI_CLEAR(m, w->candidates, w->candidate_cap);
-    AOI_CLEAR(m, w->hits, w->hit_cap);
     if (!w->mover_count) aoi_free_movers(s);
-    AOI_CLEAR(m, s->turned, s->turned_cap);
-    AOI_CLEAR(m, s->undo, s->undo_cap);
-    AOI_CLEAR(m, s->rows, s->row_cap);
-    AOI_CLEAR(m, s->ranked, s->ranked_cap);
-    AOI_CLEAR(m, s->ids_out, s->ids_cap);
-    aoi_near_clear(m, &s->near);
-    AOI_CLEAR(m, s->nodes_out, s->nodes_cap);
-    AOI_CLEAR(m, s->times_out, s->times_cap);
     if (!s->queue.count) aoi_queue_close(m, &s->queue);
-    aoi_free_looks(s);
-    aoi_labels_free(s);
+    free_scratch(s);
 }
 
 /* ---- one at a time ----------------------------------------------------------------------------------------------- */
