@@ -52,13 +52,8 @@ void aoi_explain(aoi_space *s, int64_t watcher, int64_t node_id, int64_t target,
     out->label = node == AOI_NONE ? NULL : aoi_label_of(s, node);
     if (out->why <= AOI_WHY_NO_TARGET) return;
     const double *from = aoi_position_now(s, w.index), *to = aoi_position_now(s, t.index);
-    double sum = 0;
-    for (int a = 0; a < s->world.dims; a++) {
-        AOI_PRODUCT square = (to[a] - from[a]) * (to[a] - from[a]);
-        out->d[a] = to[a] - from[a];
-        sum += square;
-    }
-    out->distance = sqrt(sum);
+    for (int a = 0; a < s->world.dims; a++) out->d[a] = to[a] - from[a];
+    out->distance = sqrt(aoi_distance2(s->world.dims, from, to));
     out->sees = out->why == AOI_WHY_SHOWN || out->why == AOI_WHY_INSIDE || out->why == AOI_WHY_KEPT;
     out->shape = s->world.nodes[node].shape;
     out->kind = aoi_kind_of(s, t.index);

@@ -94,9 +94,7 @@ static bool rank_hits(aoi_space *s, const double *pos, size_t n, double radius, 
     if (w->failed || !AOI_GROW(&s->world.memory, s->ranked, s->ranked_cap, most)) return false;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         const aoi_entity_record *t = w->entities + w->hits[i];
-        double dx = t->pos[0] - pos[0], dy = t->pos[1] - pos[1], dz = w->dims == 3 ? t->pos[2] - pos[2] : 0;
-        AOI_PRODUCT xx = dx * dx, yy = dy * dy, zz = dz * dz;
-        double d2 = w->dims == 3 ? xx + yy + zz : xx + yy;
+        double d2 = aoi_distance2(w->dims, pos, t->pos);
         if ((mask && !(aoi_kind_of(s, w->hits[i]) & mask)) || !(d2 <= radius * radius)) continue;
         if (*found < n || d2 <= s->ranked[0].by) keep_first(s->ranked, found, n, (aoi_ranked){d2, t->id});
     }

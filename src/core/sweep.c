@@ -47,18 +47,13 @@ static double sweep_room(const sweep *w) {
 }
 
 static void find_swept(aoi_space *s, const sweep *w, const double *to) {
-    double reach = sweep_room(w), lo[2], hi[2], most[2] = {reach, reach};
-    if (s->larges.count && !(w->a < 1e80)) reach = most[0] = most[1] = INFINITY;
-    if (isinf(reach)) aoi_find_targets(s, w->from, most);
-    else {
-        for (int i = 0; i < 2; i++) {
-            lo[i] = fmin(w->from[i], to[i]) - reach;
-            hi[i] = fmax(w->from[i], to[i]) + reach;
-        }
-        s->world.hit_count = 0;
-        aoi_grid_targets(&s->index.grid, lo, hi);
-        if (s->larges.count) aoi_add_large_targets(s, lo, hi);
+    double reach = sweep_room(w), lo[2], hi[2];
+    if (s->larges.count && !(w->a < 1e80)) reach = INFINITY;
+    for (int i = 0; i < 2; i++) {
+        lo[i] = fmin(w->from[i], to[i]) - reach;
+        hi[i] = fmax(w->from[i], to[i]) + reach;
     }
+    aoi_find_in_box(s, lo, hi);
 }
 
 int aoi_sweep(aoi_space *s, const double *from, const double *to, double radius, uint64_t mask, const int64_t **ids,
