@@ -5,12 +5,7 @@
  *   wire_outbox.h    client:  map:move -> rows -> one MOVES                 service:  wire_moves.c: MOVES -> aoi_move, row by row
  *                            world:move -> rows by shard -> a MOVES each   shard:    MOVES -> world_router.c
  *   wire_post.h      service, shard: events of a tick or an epoch -> one EVENTS for each subscriber
- *   wire_inbox.h     client:  EVENTS -> views, and the calls of handlers
- *
- *   head    u8 version | u8 kind | u8 flags | u8 bytes of an id (2, 4, 8; 0: none, or each group says its own) | u32
- *   MOVES   head, u32 link or client of a world | u32 batch | u32 rows | each row: id, f64 x, f64 y [, f64 z]
- *
- * All numbers are little-endian. */
+ *   wire_inbox.h     client:  EVENTS -> views, and the calls of handlers */
 #ifndef LAOI_WIRE_H
 #define LAOI_WIRE_H
 
@@ -24,8 +19,7 @@ enum { WIRE_EVENTS = 1, WIRE_MOVES = 2, WIRE_ACK = 4, WIRE_KINDS = 13 };
 enum { WIRE_ASK = 1 };              /* flag of EVENTS: an ACK is expected */
 enum { WIRE_TICK = 1, WIRE_Z = 2 }; /* flags of MOVES */
 
-/* A group of EVENTS: u32 handle, u8 flags, u8 leaves, u8 enters (WIRE_LONG: u32 each), with WIRE_OPEN: u32 link, watcher,
- * node; ids that leave; ids that enter, each with i64 kind and f64 coordinates if it has a place. */
+/* Flags of a group of EVENTS. */
 enum {
     WIRE_OPEN = 1,    /* names the node */
     WIRE_CLOSE = 2,   /* the node's life ends */

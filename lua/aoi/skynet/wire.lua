@@ -1,47 +1,5 @@
 -- The wire format between an AOI service, or the exchange of a world, and its clients: to and from strings, without any
--- state of either.
---
--- Every message is little-endian, without padding, and begins with the same eight bytes:
---
---   u8 version (2) | u8 kind | u8 flags | u8 bytes of an id (2, 4 or 8; 0: no ids, or each group says) | u32
---
---   kind        from      the u32, and what follows
---   1 EVENTS    service   seq; then records to the end; flag 1 = an ACK is expected
---   2 MOVES     client    link; u32 batch, u32 rows, each row: id, f64 x, f64 y [, f64 z];
---                         flag 1 = then tick, 2 = rows have a z
---   3 REFUSED   service   link; u32 batch, u32 count, each: id
---   4 ACK       client    seq: all messages up to it have been delivered; flag 1 = some were lost, resync,
---                         2 = of PACKETS, 4 = of BROADCAST, 8 = of RENEWED: all until that epoch is restored
---   5 PING      service   seq of the last EVENTS; an ACK is expected
---   6 BYE       service   link that was closed, 0 = all of them; then the reason as text, if there is one
---   7 PACKETS   service   seq; then for each: u32 link, i64 entity, i64 fd (the least number: none), u32 length, bytes
---                         for its connection; flag 1 = an ACK is expected
---   8 BROADCAST service   link; u32 bytes of all BROADCAST to this service so far, i64 target, u32 nodes, u32 views,
---                         u32 handles of the nodes that see it, i64 entities of the client views that know it, then
---                         the caller's bytes; flag 1 = an ACK of that number of bytes is expected
---   9 TAKEN     service   link; i64 entity that another client has taken over, u32 its life, u32 the number of the
---                         take-over (world/taking.lua); 0 and 0 of a map
---  10 GONE      client    0: the client has ended
---  11 LOST      service   link; each: i64 entity, i64 node (the least number: the client view) whose events went to a
---                         service that is gone, or has had the entity taken over from it
---   12 ROUTES   shard     client; u32 epoch, each: i64 id, u16 shard that owns it from then on, u32 life. Shard 0: a
---               move of it was refused; 0xffff: another client has made that life of it leave
---   13 RENEWED  exchange  client; u32 epoch, then as of world/plain.lua: places = { [shard] = as of changes.place }:
---                         shards of which another instance is there from then on; lost: former ones have died; or
---                         late = names, seconds: late.lua
---
--- A record of EVENTS is a group, or the beginning of a resync:
---
---   group:     u32 handle (never 0), u8 flags (1 = open, 2 = close, 4 = whole, 8 = long, 16 = places in two dimensions,
---              32 = in three, 64 = ids of 4 bytes, 128 = of 8, else of 2), u8 leaves, u8 enters (long: u32 each),
---              [open: u32 link, id watcher, id node], the ids of the targets that leave,
---              those that enter: each id [, with places: i64 kind, f64 x, f64 y [, f64 z]]
---   resync:    u32 0, u32 link, u32 groups, u32 epoch: the groups that follow, so many, are all of that link (in a
---              world: in that epoch); any other handle of it is closed
---
--- A link is what one `open` has made: a client in a space. A handle stands for one life of one node: `open` names the
--- node, `close` ends the handle. `whole`: the enters are all that the node sees, and replace what was known before. Ids
--- are signed.
+-- state of either. docs/skynet.md has the table of all messages.
 --
 -- EVENTS and MOVES are written and read in C (src/lua/wire.h), and ACKs of EVENTS are written there; the others here.
 -- Readers take any bytes: they return nil and a reason, never raise, and return no part of a message that is invalid.
@@ -199,6 +157,8 @@ function wire.routes(client, epoch, rows)
   return head(wire.ROUTES, 0, 0, client) .. spack("<I4", epoch) .. table.concat(rows)
 end
 
+--- bytes: as of world/plain.lua: places = { [shard] = as of changes.place }: shards of which another instance is there
+-- from then on; lost: former ones have died; or late = names, seconds: late.lua
 function wire.renewed(client, epoch, bytes)
   return head(wire.RENEWED, 0, 0, client) .. spack("<I4", epoch) .. bytes
 end
