@@ -202,6 +202,8 @@ int laoi_close_child(lua_State *L, const laoi_class *c);
 /* A type of its own: `make` under the name `maker` in the table on top, and the methods of what it makes. */
 void laoi_set_type(lua_State *L, const char *type, const char *maker, lua_CFunction make, const luaL_Reg *methods,
                    lua_CFunction gc);
+/* In its `make`: an object on top of the stack, all 0, with a table of its own for user value. */
+void *laoi_new_object(lua_State *L, size_t size);
 int laoi_done(lua_State *L, int result); /* of a call of the core: nothing, or an error */
 
 /* Into the table on top, each with the metatable and its own name for upvalues. */

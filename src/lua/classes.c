@@ -123,6 +123,16 @@ void laoi_open_class(lua_State *L, int space_meta, const laoi_class *c) {
 
 /* ---- other types ------------------------------------------------------------------------------------------------- */
 
+void *laoi_new_object(lua_State *L, size_t size) {
+    void *p = laoi_newuserdata(L, size);
+    memset(p, 0, size);
+    lua_newtable(L);
+    laoi_settable(L, -2);
+    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
+    lua_setmetatable(L, -2);
+    return p;
+}
+
 void laoi_set_type(lua_State *L, const char *type, const char *maker, lua_CFunction make, const luaL_Reg *m,
                    lua_CFunction gc) {
     int module = lua_gettop(L), meta = module + 1;
@@ -136,8 +146,7 @@ void laoi_set_type(lua_State *L, const char *type, const char *maker, lua_CFunct
     lua_setfield(L, meta, "__index");
     lua_pushvalue(L, meta);
     lua_pushstring(L, maker);
-    lua_pushvalue(L, meta);
-    lua_pushcclosure(L, make, 3);
+    lua_pushcclosure(L, make, 2);
     lua_setfield(L, module, maker);
     lua_settop(L, module);
 }

@@ -194,16 +194,13 @@ static int journal_record(lua_State *L) {
     if (ring && !lua_isnil(L, SINK))
         return laoi_argerror(L, SINK, "a ring has no sink: journal:dump() returns its bytes");
     if (!ring && !path && !lua_isfunction(L, SINK)) return laoi_typeerror(L, SINK, "path or function");
-    laoi_journal *j = laoi_newuserdata(L, sizeof *j);
-    memset(j, 0, sizeof *j);
+    laoi_journal *j = laoi_new_object(L, sizeof *j);
     j->out.alloc = lua_getallocf(L, &j->out.ud);
     j->piece = j->out;
-    lua_createtable(L, 1, 0);
+    laoi_gettable(L, RECORDER);
     lua_pushvalue(L, SINK);
     lua_rawseti(L, -2, 1);
-    laoi_settable(L, RECORDER);
-    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
-    lua_setmetatable(L, RECORDER);
+    lua_settop(L, RECORDER);
     laoi_space *b = laoi_self(L);
     if (b->core->journal) return laoi_argerror(L, RECORDED, "the space is recorded already");
     if (path && !(j->file = fopen(lua_tostring(L, SINK), "wb")))
@@ -270,22 +267,18 @@ static int new_cursor(lua_State *L) {
     const char *fault = NULL;
     const char *bytes = luaL_checklstring(L, BYTES_, &size);
     lua_settop(L, ENGINE_);
-    laoi_cursor *c = laoi_newuserdata(L, sizeof *c);
-    *c = (laoi_cursor){0};
+    laoi_cursor *c = laoi_new_object(L, sizeof *c);
     if (!lua_isnil(L, ENGINE_)) {
         const char *name = luaL_checkstring(L, ENGINE_);
         for (int i = 0; aoi_engine_name(i); i++)
             if (!strcmp(name, aoi_engine_name(i))) c->engine = aoi_engine_name(i);
         if (!c->engine) return luaL_error(L, "no engine '%s'", name);
     }
-    lua_createtable(L, 2, 0);
+    laoi_gettable(L, MADE);
     lua_pushvalue(L, BYTES_);
     lua_rawseti(L, -2, 1);
     lua_pushvalue(L, HANDLERS_);
     lua_rawseti(L, -2, 2);
-    laoi_settable(L, MADE);
-    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
-    lua_setmetatable(L, MADE);
     lua_settop(L, MADE);
     aoi_load_options o = {0};
     o.alloc = lua_getallocf(L, &o.alloc_ud);

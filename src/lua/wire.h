@@ -105,9 +105,6 @@ static inline int64_t wire_get_row(const wire_moves *m, size_t i, double *pos) {
 
 /* ---- objects ------------------------------------------------------------------------------------------------------ */
 
-/* A userdata of `size` zeroed bytes on top of the stack, with the metatable that the function has as upvalue 3. */
-void *laoi_new_wire(lua_State *L, size_t size);
-
 uint32_t laoi_u32(lua_State *L, int i);
 
 /* What a reader of any bytes returns: nil and the reason; of a verdict true, where there is no fault. */

@@ -33,7 +33,7 @@ static inbox *inbox_self(lua_State *L) {
 }
 
 static int inbox_new(lua_State *L) {
-    inbox *x = laoi_new_wire(L, sizeof *x);
+    inbox *x = laoi_new_object(L, sizeof *x);
     x->memory = laoi_memory(L);
     x->hash_key = aoi_new_hash_key(x);
     x->free_view = x->left_view = AOI_NONE;

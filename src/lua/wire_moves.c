@@ -3,16 +3,6 @@
 
 /* ---- objects ------------------------------------------------------------------------------------------------------ */
 
-void *laoi_new_wire(lua_State *L, size_t size) {
-    void *p = laoi_newuserdata(L, size);
-    memset(p, 0, size);
-    lua_newtable(L);
-    laoi_settable(L, -2);
-    lua_pushvalue(L, lua_upvalueindex(3));
-    lua_setmetatable(L, -2);
-    return p;
-}
-
 int laoi_refuse(lua_State *L, const char *why) {
     lua_pushnil(L);
     lua_pushstring(L, why);

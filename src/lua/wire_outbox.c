@@ -20,7 +20,7 @@ static int new_outbox(lua_State *L) {
     bool drives = lua_toboolean(L, 3);
     if (dims != 2 && dims != 3) return laoi_argerror(L, 1, "2 or 3 expected");
     if (shards < 0 || shards > UINT16_MAX) return laoi_argerror(L, 4, "0 to 65535 expected");
-    outbox *o = laoi_new_wire(L, sizeof *o);
+    outbox *o = laoi_new_object(L, sizeof *o);
     o->memory = laoi_memory(L);
     o->hash_key = aoi_new_hash_key(o);
     o->dims = (int)dims;

@@ -8,7 +8,7 @@ post *laoi_post_self(lua_State *L) {
 static int post_new(lua_State *L) {
     uint32_t window = laoi_u32(L, 1), most = laoi_u32(L, 2);
     if (window < 1) return laoi_argerror(L, 1, "a window of 1 or more expected");
-    post *p = laoi_new_wire(L, sizeof *p);
+    post *p = laoi_new_object(L, sizeof *p);
     p->memory = laoi_memory(L);
     p->free_subscriber = p->free_link = p->free_record = p->sending = AOI_NONE;
     p->window = window;

@@ -203,7 +203,7 @@ static int l_map(lua_State *L) {
         return laoi_argerror(L, 1, "a map of that size is impossible");
     uint32_t n = (uint32_t)v[0] * (uint32_t)v[1];
     if (!bytes || size != 2 * (size_t)n) return laoi_argerror(L, 1, "bad value for option 'owners'");
-    world_box *box = laoi_new_wire(L, sizeof *box);
+    world_box *box = laoi_new_object(L, sizeof *box);
     box->mark = &MAP_MARK;
     world_map like = {.columns = (uint32_t)v[0],
                       .rows = (uint32_t)v[1],

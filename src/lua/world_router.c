@@ -492,7 +492,7 @@ static int l_router(lua_State *L) {
         return laoi_argerror(L, 3, "the map has %d shards", (int)box->map->shards);
     int64_t epoch = lua_isnoneornil(L, 4) ? 1 : laoi_integer(L, 4);
     lua_settop(L, 3);
-    world_router *r = laoi_new_wire(L, sizeof *r);
+    world_router *r = laoi_new_object(L, sizeof *r);
     r->memory = laoi_memory(L);
     r->space = laoi_self(L);
     r->box = box;
