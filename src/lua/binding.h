@@ -258,10 +258,13 @@ void laoi_hand_on(lua_State *L, laoi_space *b);       /* what is collected, to t
 
 /* The arguments of `near` from i on; returns the index of the table to fill.  Its mask is 0 where none was given. */
 int laoi_near_arguments(lua_State *L, const laoi_space *b, int i, double *pos, laoi_area_arg *a);
-/* The table at i, or a new one, filled with one or two numbers a row; returns it and the count, or asks the method again
- * where a finalizer has used the space meanwhile. */
-int laoi_answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const int64_t *ids,
-                const int64_t *nodes, size_t n);
+typedef struct laoi_list { /* what the core answers: rows of an id, or of an id and a node */
+    const int64_t *ids, *nodes;
+    size_t n;
+} laoi_list;
+/* The table at i, or a new one, filled with that; returns it and the count, or asks the method again where a finalizer has
+ * used the space meanwhile. */
+int laoi_answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const laoi_list *a);
 
 extern const luaL_Reg laoi_queries[];
 extern const char *const laoi_hows[]; /* names of overrides, by AOI_HIDE ... */

@@ -49,15 +49,14 @@ static int h_position(lua_State *L) {
 
 static int h_near(lua_State *L) {
     laoi_history *h = history_self(L);
-    const int64_t *ids = NULL;
-    size_t n = 0;
+    laoi_list list = {0};
     double pos[3];
     laoi_area_arg a;
     uint32_t ago = history_ago(L, h);
     int i = laoi_near_arguments(L, h->is.space, 3, pos, &a);
     h = history_self(L); /* still open? reading the area may cause a finalizer to run */
-    int result = a.none ? AOI_OK : aoi_history_near(h->is.core, ago, pos, &a.area, &ids, &n);
-    return laoi_answer(L, h->is.space, h_near, i, result, ids, NULL, n);
+    int result = a.none ? AOI_OK : aoi_history_near(h->is.core, ago, pos, &a.area, &list.ids, &list.n);
+    return laoi_answer(L, h->is.space, h_near, i, result, &list);
 }
 
 static int h_new(lua_State *L) {

@@ -17,11 +17,9 @@ static bool open_answer(lua_State *L, laoi_space *b, int i, int result, size_t n
     return false;
 }
 
-/* The table at i, or a new one, filled with one or two numbers a row; returns it and the count. */
-int laoi_answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const int64_t *ids,
-                const int64_t *nodes, size_t n) {
-    if (!open_answer(L, b, i, result, nodes ? 2 * n : n)) return method(L);
-    return laoi_fill_list(L, ids, nodes, n);
+int laoi_answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const laoi_list *a) {
+    if (!open_answer(L, b, i, result, a->nodes ? 2 * a->n : a->n)) return method(L);
+    return laoi_fill_list(L, a->ids, a->nodes, a->n);
 }
 
 /* The table to fill is the last argument. */
@@ -51,22 +49,20 @@ static void check_buffer_in(lua_State *L, const laoi_space *b, int i) {
 
 static int l_view(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    const int64_t *ids = NULL;
-    size_t n = 0;
+    laoi_list a = {0};
     aoi_node node = laoi_node(L, b, 2, NULL);
     check_buffer(L, 4);
-    int result = aoi_view(b->core, node, &ids, &n);
-    return laoi_answer(L, b, l_view, 4, result, ids, NULL, n);
+    int result = aoi_view(b->core, node, &a.ids, &a.n);
+    return laoi_answer(L, b, l_view, 4, result, &a);
 }
 
 static int l_viewers(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    const int64_t *ids = NULL, *nodes = NULL;
-    size_t n = 0;
+    laoi_list a = {0};
     aoi_entity e = laoi_entity(L, b, 2);
     check_buffer(L, 3);
-    int result = aoi_viewers(b->core, e, &ids, &nodes, &n);
-    return laoi_answer(L, b, l_viewers, 3, result, ids, nodes, n);
+    int result = aoi_viewers(b->core, e, &a.ids, &a.nodes, &a.n);
+    return laoi_answer(L, b, l_viewers, 3, result, &a);
 }
 
 /* The mask may be left out, with or without a nil in its place; returns the index after it. */
@@ -90,14 +86,13 @@ int laoi_near_arguments(lua_State *L, const laoi_space *b, int i, double *pos, l
 
 static int l_near(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    const int64_t *ids = NULL;
-    size_t n = 0;
+    laoi_list list = {0};
     double pos[3];
     laoi_area_arg a;
     int i = laoi_near_arguments(L, b, 2, pos, &a);
     b = laoi_self(L); /* still open? reading fields of a table may cause a finalizer to run */
-    int result = a.none ? AOI_OK : aoi_near(b->core, pos, &a.area, &ids, &n);
-    return laoi_answer(L, b, l_near, i, result, ids, NULL, n);
+    int result = a.none ? AOI_OK : aoi_near(b->core, pos, &a.area, &list.ids, &list.n);
+    return laoi_answer(L, b, l_near, i, result, &list);
 }
 
 static int l_near_many(lua_State *L) {
@@ -135,8 +130,7 @@ static int l_near_many(lua_State *L) {
 
 static int l_nearest(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    const int64_t *ids = NULL;
-    size_t n = 0;
+    laoi_list a = {0};
     double pos[3], radius = INFINITY;
     uint64_t mask = 0;
     bool masked = false;
@@ -150,8 +144,9 @@ static int l_nearest(lua_State *L) {
     check_buffer_in(L, b, i);
     b = laoi_self(L);              /* still open? see l_near */
     if (masked && !mask) most = 0; /* to the core 0 is any kind */
-    int result = aoi_nearest(b->core, pos, (uint64_t)most < SIZE_MAX ? (size_t)most : SIZE_MAX, radius, mask, &ids, &n);
-    return laoi_answer(L, b, l_nearest, i, result, ids, NULL, n);
+    int result =
+        aoi_nearest(b->core, pos, (uint64_t)most < SIZE_MAX ? (size_t)most : SIZE_MAX, radius, mask, &a.ids, &a.n);
+    return laoi_answer(L, b, l_nearest, i, result, &a);
 }
 
 static int l_sweep(lua_State *L) {
@@ -240,11 +235,10 @@ static int l_explain(lua_State *L) {
 
 static int l_ids(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    const int64_t *ids = NULL;
-    size_t n = 0;
+    laoi_list a = {0};
     check_buffer(L, 2);
-    int result = aoi_ids(b->core, &ids, &n);
-    return laoi_answer(L, b, l_ids, 2, result, ids, NULL, n);
+    int result = aoi_ids(b->core, &a.ids, &a.n);
+    return laoi_answer(L, b, l_ids, 2, result, &a);
 }
 
 static int l_nodes(lua_State *L) {
@@ -294,12 +288,11 @@ static int l_carrier(lua_State *L) {
 
 static int l_passengers(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    const int64_t *ids = NULL;
-    size_t n = 0;
+    laoi_list a = {0};
     aoi_entity e = laoi_entity(L, b, 2);
     check_buffer(L, 3);
-    int result = aoi_passengers(b->core, e, &ids, &n);
-    return laoi_answer(L, b, l_passengers, 3, result, ids, NULL, n);
+    int result = aoi_passengers(b->core, e, &a.ids, &a.n);
+    return laoi_answer(L, b, l_passengers, 3, result, &a);
 }
 
 static int l_kind(lua_State *L) {

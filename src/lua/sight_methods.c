@@ -264,19 +264,17 @@ static int g_sees(lua_State *L) {
 }
 
 static int g_view(lua_State *L) {
-    const int64_t *ids = NULL;
-    size_t n = 0;
+    laoi_list a = {0};
     laoi_child *g = sight_self_of(L, 4);
-    int result = aoi_sight_view(g->core, sight_node(L, g), &ids, &n);
-    return laoi_answer(L, g->space, g_view, 4, result, ids, NULL, n);
+    int result = aoi_sight_view(g->core, sight_node(L, g), &a.ids, &a.n);
+    return laoi_answer(L, g->space, g_view, 4, result, &a);
 }
 
 static int g_viewers(lua_State *L) {
-    const int64_t *ids = NULL, *nodes = NULL;
-    size_t n = 0;
+    laoi_list a = {0};
     laoi_child *g = sight_self_of(L, 3);
-    int result = aoi_sight_viewers(g->core, laoi_entity(L, g->space, 2), &ids, &nodes, &n);
-    return laoi_answer(L, g->space, g_viewers, 3, result, ids, nodes, n);
+    int result = aoi_sight_viewers(g->core, laoi_entity(L, g->space, 2), &a.ids, &a.nodes, &a.n);
+    return laoi_answer(L, g->space, g_viewers, 3, result, &a);
 }
 
 static int g_explain(lua_State *L) {

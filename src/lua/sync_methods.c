@@ -358,21 +358,19 @@ static int y_knows(lua_State *L) {
 }
 
 static int y_known(lua_State *L) {
-    const int64_t *ids = NULL;
-    size_t n = 0;
+    laoi_list a = {0};
     laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = sync_client(L, y);
-    int result = aoi_sync_known(y->core, e, &ids, &n);
-    return laoi_answer(L, y->space, y_known, 3, result, ids, NULL, n);
+    int result = aoi_sync_known(y->core, e, &a.ids, &a.n);
+    return laoi_answer(L, y->space, y_known, 3, result, &a);
 }
 
 static int y_knowers(lua_State *L) {
-    const int64_t *ids = NULL;
-    size_t n = 0;
+    laoi_list a = {0};
     laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = laoi_entity(L, y->space, 2);
-    int result = aoi_sync_knowers(y->core, e, &ids, &n);
-    return laoi_answer(L, y->space, y_knowers, 3, result, ids, NULL, n);
+    int result = aoi_sync_knowers(y->core, e, &a.ids, &a.n);
+    return laoi_answer(L, y->space, y_knowers, 3, result, &a);
 }
 
 /* ---- the tick ---------------------------------------------------------------------------------------------------- */
