@@ -208,11 +208,11 @@ int laoi_done(lua_State *L, int result); /* of a call of the core: nothing, or a
 
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
-void laoi_open_sync(lua_State *L, int space_meta);    /* pushes the table aoi.sync; sync.c */
-void laoi_open_sight(lua_State *L, int space_meta);   /* pushes the table aoi.sight; sight_methods.c */
-void laoi_open_helpers(lua_State *L, int space_meta); /* as module aoi.core.helpers; helpers.c */
-void laoi_open_wire(lua_State *L);                    /* pushes what is in wire.h: the module aoi.core.wire */
-void laoi_open_world(lua_State *L);                   /* pushes the module aoi.core.world; world_router.c */
+void laoi_open_sync(lua_State *L, int space_meta);  /* pushes the table aoi.sync; sync.c */
+void laoi_open_sight(lua_State *L, int space_meta); /* pushes the table aoi.sight; sight_methods.c */
+void laoi_open_helpers(lua_State *L);               /* pushes the module aoi.core.helpers; helpers.c */
+void laoi_open_wire(lua_State *L);                  /* pushes what is in wire.h: the module aoi.core.wire */
+void laoi_open_world(lua_State *L);                 /* pushes the module aoi.core.world; world_router.c */
 
 void laoi_open_history(lua_State *L, int space_meta); /* adds `history` to the module on top; history_methods.c */
 void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the module on top; observe_methods.c */

@@ -82,19 +82,23 @@ int laoi_done(lua_State *L, int result) {
     return luaL_error(L, "aoi: %s", aoi_result_text(result));
 }
 
-/* Functions that know the class, in the table at t. */
-static void set_class_functions(lua_State *L, int meta, int t, const laoi_class *c, const luaL_Reg *f) {
+/* The same as laoi_set_functions, of functions that know the class. */
+static void set_class_functions(lua_State *L, int meta, const laoi_class *c, const luaL_Reg *f) {
     for (; f->name; f++) {
         lua_pushvalue(L, meta);
         lua_pushstring(L, f->name);
-        lua_pushlightuserdata(L, (void *)(uintptr_t)c);
-        lua_pushcclosure(L, f->func, LAOI_CLASS);
-        lua_setfield(L, t, f->name);
+        if (c) lua_pushlightuserdata(L, (void *)(uintptr_t)c);
+        lua_pushcclosure(L, f->func, c ? LAOI_CLASS : LAOI_NAME);
+        lua_setfield(L, -2, f->name);
     }
 }
 
+void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f) {
+    set_class_functions(L, meta, NULL, f);
+}
+
 void laoi_open_class(lua_State *L, int space_meta, const laoi_class *c) {
-    const int module = lua_gettop(L), meta = module + 1, methods = module + 2;
+    const int module = lua_gettop(L), meta = module + 1;
     const lua_CFunction close = c->close ? c->close : child_close;
     const luaL_Reg metamethods[] = {
         {"__gc", close},
@@ -108,10 +112,10 @@ void laoi_open_class(lua_State *L, int space_meta, const laoi_class *c) {
     lua_createtable(L, 0, 5);
     lua_pushstring(L, c->name);
     lua_setfield(L, meta, "__name");
-    set_class_functions(L, meta, meta, c, metamethods);
+    set_class_functions(L, meta, c, metamethods);
     lua_newtable(L);
     laoi_set_functions(L, meta, c->methods);
-    set_class_functions(L, meta, methods, c, closing);
+    set_class_functions(L, meta, c, closing);
     lua_setfield(L, meta, "__index");
     lua_pushvalue(L, space_meta);
     lua_pushstring(L, c->constructor);

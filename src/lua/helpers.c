@@ -42,16 +42,12 @@ static int helper_base64(lua_State *L) {
     return 1;
 }
 
-void laoi_open_helpers(lua_State *L, int space_meta) {
+void laoi_open_helpers(lua_State *L) {
     static const luaL_Reg helpers[] = {{"lowest", helper_lowest},
                                        {"life", helper_life},
                                        {"base64", helper_base64},
                                        {"call_as", laoi_call_as},
                                        {NULL, NULL}};
     lua_createtable(L, 0, 4);
-    laoi_set_functions(L, space_meta, helpers);
-    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
-    lua_insert(L, -2);
-    lua_setfield(L, -2, "aoi.core.helpers");
-    lua_pop(L, 1);
+    laoi_set_functions(L, lua_gettop(L), helpers);
 }

@@ -10,9 +10,7 @@
 
 /* What the core can still refuse when the arguments were good. */
 static int done(lua_State *L, laoi_space *b, int result) {
-    if (result == AOI_OK) return b->deferred ? 0 : laoi_deliver(L, b, false);
-    if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    return luaL_error(L, "aoi: %s", aoi_result_text(result));
+    return result == AOI_OK && !b->deferred ? laoi_deliver(L, b, false) : laoi_done(L, result);
 }
 
 /* ---- entities ------------------------------------------------------------------------------------------------------ */
@@ -512,19 +510,24 @@ static const luaL_Reg metamethods[] = {
 
 static const luaL_Reg functions[] = {{"new", l_new}, {"load", laoi_load}, {"engines", l_engines}, {NULL, NULL}};
 
-/* Into the table on top, each with the metatable and its own name for upvalues. */
-void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f) {
-    for (; f->name; f++) {
-        lua_pushvalue(L, meta);
-        lua_pushstring(L, f->name);
-        lua_pushcclosure(L, f->func, 2);
-        lua_setfield(L, -2, f->name);
-    }
-}
-
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L);
 LAOI_EXPORT int luaopen_aoi_core_wire(lua_State *L);
 LAOI_EXPORT int luaopen_aoi_core_world(lua_State *L);
+
+/* A part of the core as a module: by itself, or with all of it; the first that is opened stays. */
+static int open_part(lua_State *L, const char *name, void (*open)(lua_State *L)) {
+#if LUA_VERSION_NUM >= 502
+    luaL_checkversion(L);
+#endif
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+    lua_getfield(L, -1, name);
+    if (lua_isnil(L, -1)) {
+        open(L); /* pushes it */
+        lua_setfield(L, -3, name);
+    }
+    lua_pop(L, 2);
+    return 0;
+}
 
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
 #if LUA_VERSION_NUM >= 502
@@ -555,25 +558,10 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     lua_setfield(L, -2, "sight");
     laoi_open_observe(L, meta);
     laoi_open_history(L, meta);
-    laoi_open_helpers(L, meta);
+    open_part(L, "aoi.core.helpers", laoi_open_helpers);
     luaopen_aoi_core_wire(L);
     luaopen_aoi_core_world(L);
     return 1;
-}
-
-/* A part of the core as a module: by itself, or with all of it; the first that is opened stays. */
-static int open_part(lua_State *L, const char *name, void (*open)(lua_State *L)) {
-#if LUA_VERSION_NUM >= 502
-    luaL_checkversion(L);
-#endif
-    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
-    lua_getfield(L, -1, name);
-    if (lua_isnil(L, -1)) {
-        open(L); /* pushes it */
-        lua_setfield(L, -3, name);
-    }
-    lua_pop(L, 2);
-    return 0;
 }
 
 int luaopen_aoi_core_wire(lua_State *L) {

@@ -180,9 +180,7 @@ int laoi_post_moves(lua_State *L) {
 void laoi_open_moves(lua_State *L) {
     static const luaL_Reg functions[] = {
         {"head", wire_head}, {"apply", wire_apply}, {"call_as", laoi_call_as}, {NULL, NULL}};
-    lua_pushvalue(L, -1);
     laoi_set_functions(L, lua_gettop(L), functions);
-    lua_pop(L, 1);
 }
 
 void laoi_open_wire(lua_State *L) {
