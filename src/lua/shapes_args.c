@@ -1,6 +1,7 @@
 /* shapes_args.c - areas between Lua and the core: tables with the fields of a shape, and explanations.
  *
  * Which fields a shape takes, and what is wrong with their values, the core says (core/shapes.h). */
+#include <stddef.h>
 #include <string.h>
 
 #include "lua/binding.h"
@@ -8,15 +9,16 @@
 static const struct {
     const char *name;
     unsigned bit;
+    size_t at; /* of the number in an area */
 } fields[] = {
-    {"radius", AOI_FIELD_RADIUS},
-    {"keep", AOI_FIELD_KEEP},
-    {"margin", AOI_FIELD_MARGIN},
-    {"extents", AOI_FIELD_EXTENTS},
-    {"half_height", AOI_FIELD_HALF_HEIGHT},
-    {"facing", AOI_FIELD_FACING},
-    {"angle", AOI_FIELD_ANGLE},
-    {"points", AOI_FIELD_POINTS},
+    {"radius", AOI_FIELD_RADIUS, offsetof(aoi_area, radius)},
+    {"keep", AOI_FIELD_KEEP, offsetof(aoi_area, keep)},
+    {"margin", AOI_FIELD_MARGIN, offsetof(aoi_area, margin)},
+    {"extents", AOI_FIELD_EXTENTS, 0},
+    {"half_height", AOI_FIELD_HALF_HEIGHT, offsetof(aoi_area, half_height)},
+    {"facing", AOI_FIELD_FACING, offsetof(aoi_area, facing)},
+    {"angle", AOI_FIELD_ANGLE, offsetof(aoi_area, angle)},
+    {"points", AOI_FIELD_POINTS, 0},
 };
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -56,30 +58,21 @@ static uint64_t field_bits(lua_State *L, int i, const char *name) {
     return (uint64_t)bits;
 }
 
-static void read_field(lua_State *L, const laoi_space *b, int i, unsigned bit, const char *name, laoi_area_arg *out) {
+static void read_field(lua_State *L, const laoi_space *b, int i, int k, laoi_area_arg *out) {
     aoi_area *a = &out->area;
-    switch (bit) {
-    case AOI_FIELD_EXTENTS:
+    const char *name = fields[k].name;
+    if (fields[k].bit == AOI_FIELD_EXTENTS) {
         if (field_numbers(L, i, name, a->extents, 3) != (size_t)b->dims)
             laoi_argerror(L, i, "'extents' must have %d numbers", b->dims);
-        break;
-    case AOI_FIELD_POINTS: {
+    } else if (fields[k].bit == AOI_FIELD_POINTS) {
         size_t n = field_numbers(L, i, name, out->points, 2 * AOI_MOST_CORNERS);
         if (n % 2 || n < 6 || n > 2 * AOI_MOST_CORNERS)
             laoi_argerror(L, i, "'points' must have x and y of 3 to %d corners", AOI_MOST_CORNERS);
         a->points = out->points;
         a->corners = (int)(n / 2);
-        break;
-    }
-    default: {
-        double v = field_number(L, i, name);
-        if (bit == AOI_FIELD_RADIUS) a->radius = v;
-        if (bit == AOI_FIELD_KEEP) a->keep = v;
-        if (bit == AOI_FIELD_MARGIN) a->margin = v;
-        if (bit == AOI_FIELD_HALF_HEIGHT) a->half_height = v;
-        if (bit == AOI_FIELD_FACING) a->facing = v;
-        if (bit == AOI_FIELD_ANGLE) a->angle = v;
-    }
+    } else {
+        const double v = field_number(L, i, name);
+        memcpy((char *)a + fields[k].at, &v, sizeof v);
     }
 }
 
@@ -118,7 +111,7 @@ static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_
         for (int k = 0; k < FIELD_COUNT; k++) {
             if (strcmp(fields[k].name, name) != 0) continue;
             if (!(aoi_shape_takes(shape, b->dims) & fields[k].bit)) refuse_field(L, b, i, shape, fields[k].bit, name);
-            read_field(L, b, i, fields[k].bit, name, out);
+            read_field(L, b, i, k, out);
             return fields[k].bit;
         }
     }
