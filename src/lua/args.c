@@ -321,12 +321,11 @@ static bool space_option(lua_State *L, int i, const char *name, void *ud) {
     return true;
 }
 
-/* aoi:new{} hands over the module itself. */
-static void refuse_module(lua_State *L, int i) {
+void laoi_refuse_module(lua_State *L, int i, const char *has, const char *expected) {
     if (!lua_istable(L, i)) return;
-    lua_pushliteral(L, "engines");
+    lua_pushstring(L, has);
     lua_rawget(L, i);
-    if (lua_iscfunction(L, -1)) laoi_argerror(L, i, "the module, not options: call aoi.new{...} with a dot");
+    if (lua_iscfunction(L, -1)) laoi_argerror(L, i, "the module, not %s with a dot", expected);
     lua_pop(L, 1);
 }
 
@@ -342,7 +341,7 @@ void laoi_read_options(lua_State *L, int i, laoi_read_option *read, void *ud) {
 
 void laoi_options(lua_State *L, int i, aoi_options *o) {
     *o = (aoi_options){0};
-    refuse_module(L, i);
+    laoi_refuse_module(L, i, "engines", "options: call aoi.new{...}");
     laoi_read_options(L, i, space_option, o);
     laoi_no_more(L, i + 1);
 }

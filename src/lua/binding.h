@@ -92,6 +92,8 @@ void *laoi_object(lua_State *L, const char *name);
 void laoi_refuse_played(lua_State *L, const laoi_space *b); /* an error while a player makes a call on it */
 laoi_space *laoi_self_of(lua_State *L, int most);           /* open, and no more than `most` arguments, self included */
 
+/* An error for a module at i, which has that function: aoi:new{} hands it over. */
+void laoi_refuse_module(lua_State *L, int i, const char *has, const char *expected);
 /* Raises an error if there is an argument from i on; nil counts as none.  The other one says how many dimensions there
  * are: where a third coordinate is too many. */
 void laoi_no_more(lua_State *L, int i);

@@ -122,20 +122,11 @@ static void check_relevance(lua_State *L, int i, const aoi_sync *core, const aoi
 
 /* ---- making and closing ------------------------------------------------------------------------------------------ */
 
-/* sync:new(space) hands over the module itself. */
-static void refuse_sync_module(lua_State *L) {
-    if (!lua_istable(L, 1)) return;
-    lua_pushliteral(L, "read");
-    lua_rawget(L, 1);
-    if (lua_iscfunction(L, -1)) laoi_argerror(L, 1, "the module, not a space: call new(space) with a dot");
-    lua_pop(L, 1);
-}
-
 static int y_new(lua_State *L) {
     sync_options_arg a = {0};
     sync_fields_arg declared;
     declared.count = 0;
-    refuse_sync_module(L);
+    laoi_refuse_module(L, 1, "read", "a space: call new(space)");
     laoi_space *b = laoi_self(L);
     a.space = b;
     a.making = &declared;
