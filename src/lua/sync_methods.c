@@ -277,26 +277,18 @@ static int y_picture(lua_State *L) {
     return 3;
 }
 
-/* What the client has had elsewhere, as bytes. */
-static int adopt_picture(lua_State *L) {
-    size_t size, gone;
-    const int64_t *gone_ids = list_ids(L, 4, &gone);
-    laoi_sync *y = laoi_sync_self(L, 5);
-    const char *bytes = lua_tolstring(L, 3, &size);
-    const char *fault = aoi_picture_fault(bytes, size);
-    if (fault) return laoi_argerror(L, 3, "%s", fault);
-    int result = aoi_sync_adopt_picture(y->core, sync_client(L, y), bytes, size, gone_ids, gone);
-    if (result == AOI_EVALUE) return laoi_argerror(L, 2, "it has been sent a message already");
-    return laoi_done(L, result);
-}
-
+/* adopt(id, known, gone): what the client has had elsewhere, a list of ids or the bytes of a picture. */
 static int y_adopt(lua_State *L) {
     laoi_sync_self(L, 4);
-    size_t known, gone;
-    if (lua_type(L, 3) == LUA_TSTRING) return adopt_picture(L);
-    const int64_t *known_ids = list_ids(L, 3, &known), *gone_ids = list_ids(L, 4, &gone);
+    size_t size = 0, known = 0, gone;
+    const char *bytes = lua_type(L, 3) == LUA_TSTRING ? lua_tolstring(L, 3, &size) : NULL;
+    const int64_t *known_ids = bytes ? NULL : list_ids(L, 3, &known), *gone_ids = list_ids(L, 4, &gone);
     laoi_sync *y = laoi_sync_self(L, 6);
-    int result = aoi_sync_adopt(y->core, sync_client(L, y), known_ids, known, gone_ids, gone);
+    const char *fault = bytes ? aoi_picture_fault(bytes, size) : NULL;
+    if (fault) return laoi_argerror(L, 3, "%s", fault);
+    aoi_entity e = sync_client(L, y);
+    int result = bytes ? aoi_sync_adopt_picture(y->core, e, bytes, size, gone_ids, gone)
+                       : aoi_sync_adopt(y->core, e, known_ids, known, gone_ids, gone);
     if (result == AOI_EVALUE) return laoi_argerror(L, 2, "it has been sent a message already");
     return laoi_done(L, result);
 }
