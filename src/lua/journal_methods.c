@@ -100,8 +100,8 @@ void laoi_hand_on(lua_State *L, laoi_space *b) {
     lua_pop(L, 2);
 }
 
-static int cannot_write(lua_State *L, laoi_journal *j, int result) {
-    if (result == AOI_ENOMEM || !j->file) return laoi_nomemory(L);
+static int cannot_write(lua_State *L, const laoi_journal *j, bool file) {
+    if (!file) return laoi_nomemory(L);
     return luaL_error(L, "cannot write the journal: %s", strerror(j->error));
 }
 
@@ -113,14 +113,10 @@ static int journal_stop(lua_State *L) {
     j->core = NULL;
     j->space = NULL;
     int result = core ? aoi_journal_stop(core) : AOI_OK;
-    bool failed = j->file && fclose(j->file) != 0 && result == AOI_OK;
+    const bool file = j->file, failed = file && fclose(j->file) != 0 && result == AOI_OK;
     if (failed) j->error = errno, result = AOI_EVALUE;
-    if (result != AOI_OK) {
-        if (!j->file) return laoi_nomemory(L);
-        j->file = NULL;
-        return luaL_error(L, "cannot write the journal: %s", strerror(j->error));
-    }
     j->file = NULL;
+    if (result != AOI_OK) return cannot_write(L, j, file);
     if (!j->ring) hand_on(L, j, 1);
     return 0;
 }
@@ -146,7 +142,7 @@ static int journal_mark(lua_State *L) {
     int result = aoi_journal_mark(j->core, time);
     if (result == AOI_EGONE) return luaL_error(L, "attempt to use a closed space");
     if (result == AOI_EVALUE && !j->error) return laoi_argerror(L, 2, "the time of a mark must not go back");
-    if (result != AOI_OK) return cannot_write(L, j, result);
+    if (result != AOI_OK) return cannot_write(L, j, j->file && result != AOI_ENOMEM);
     if (!j->ring) hand_on(L, j, 1);
     return 0;
 }
@@ -216,7 +212,7 @@ static int journal_record(lua_State *L) {
     int result = aoi_journal_start(b->core, &o, &j->core);
     if (result != AOI_OK) {
         lua_rawseti(L, RECORDED_TABLE, LAOI_JOURNAL); /* one that has ended, or nil */
-        return cannot_write(L, j, result);
+        return cannot_write(L, j, j->file && result != AOI_ENOMEM);
     }
     if (!j->ring) hand_on(L, j, RECORDER);
     lua_settop(L, RECORDER);
