@@ -268,11 +268,7 @@ static int y_picture(lua_State *L) {
     (void)aoi_picture_ids(c->bytes, c->size, ids, n);
     lua_pushlstring(L, c->bytes, c->size);
     lua_newtable(L);
-    for (size_t i = 0; i < n; i++) {
-        laoi_pushinteger(L, ids[i]);
-        lua_rawseti(L, -2, (laoi_index)i + 1);
-    }
-    laoi_pushinteger(L, (int64_t)n);
+    laoi_fill_list(L, ids, NULL, n);
     laoi_free_bytes(c);
     return 3;
 }
