@@ -175,11 +175,23 @@ int laoi_post_moves(lua_State *L) {
     return 1;
 }
 
+/* check_rows(rows, n, values): how many rows there are, so many values each, an id and coordinates; or an error. */
+static int wire_check_rows(lua_State *L) {
+    int dims = (int)laoi_integer(L, 3) - 1;
+    size_t n = laoi_row_count(L, dims, 1);
+    laoi_read_rows(L, dims, 1, n, laoi_newbuffer(L, n * sizeof(aoi_row)));
+    laoi_pushinteger(L, (int64_t)n);
+    return 1;
+}
+
 /* ---- the module --------------------------------------------------------------------------------------------------- */
 
 void laoi_open_moves(lua_State *L) {
-    static const luaL_Reg functions[] = {
-        {"head", wire_head}, {"apply", wire_apply}, {"call_as", laoi_call_as}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"head", wire_head},
+                                         {"apply", wire_apply},
+                                         {"check_rows", wire_check_rows},
+                                         {"call_as", laoi_call_as},
+                                         {NULL, NULL}};
     laoi_set_functions(L, lua_gettop(L), functions);
 }
 

@@ -1,5 +1,7 @@
 -- Checks of arguments that do not reach a core, with the core's messages.
 
+local wire = require "aoi.skynet.wire"
+
 local argument = {
   MOST_SECONDS = 1e6, -- skynet counts hundredths of one, in 31 bits
 }
@@ -99,28 +101,9 @@ end
 
 --- Rows of an id and coordinates, `values` numbers each, and how many, or nil for all: how many, and values.
 function argument.rows(rows, n, values, name)
-  if type(rows) ~= "table" then argument.fail(1, name, 0, "table expected, got %s", type(rows)) end
-  if n == nil then
-    n = #rows // values
-    if #rows % values ~= 0 then argument.fail(1, name, 0, "the length of the array is no multiple of %d", values) end
-  else
-    n = argument.integer(n, 2, name, 0)
-    if n < 0 or n > #rows // values then argument.fail(2, name, 0, "the array has %d rows", #rows // values) end
-  end
-  for i = 0, n - 1 do
-    local at = i * values
-    local id = rows[at + 1]
-    if not math.type(id) then -- of a string, math.tointeger may make a number
-      argument.fail(1, name, 0, "row %d: integer expected, got %s", i + 1, type(id))
-    elseif not math.tointeger(id) then
-      argument.fail(1, name, 0, "row %d: number has no integer representation", i + 1)
-    end
-    for v = at + 2, at + values do
-      local x = rows[v]
-      if not math.type(x) or x - x ~= 0 then argument.row(rows, i + 1, v, v, name) end
-    end
-  end
-  return n, values
+  local ok, count = wire.call_as(wire.check_rows, name, 0, rows, n, values)
+  if not ok then error(count, 0) end
+  return count, values
 end
 
 return argument

@@ -20,6 +20,7 @@ local wire = {
   head = core.head,     -- (message): kind, flags, u32; or nil and a reason
   call_as = core.call_as, -- (f, name, less, ...): pcall(f, ...); its errors are of `name`, with so many arguments less
   apply = core.apply,   -- (space, MOVES, refused): rows made, refused (ids in the list), batch; or nil and why
+  check_rows = core.check_rows, -- (rows, n, values): how many there are, each an id and coordinates; or an error
   outbox = core.outbox, -- (dimensions [, link [, drives]]): collects moves
   post = core.post,     -- (window, max_message): events of spaces to EVENTS of subscribers
   inbox = core.inbox,   -- (): EVENTS to changes of views
