@@ -172,8 +172,13 @@ local function open_there(address, open, ...)
   elseif not client.beating and client.opening == 0 then
     client.on_gone()
   end
+  return ok, map
+end
+
+-- The map that a pcall has returned, or an error of the caller of the function that returns this call.
+local function opened(ok, map)
   if ok then return map end
-  error(map, 0)
+  error(failures.reason(map), 2)
 end
 
 --- options: engine, dimensions, cell, quantum; drive = true: this map's flush is the space's tick. For a space in the
@@ -183,14 +188,8 @@ function library.open(service, name, options)
   argument.options(3, "open", options, 2)
   local address = service ~= "local" and address_of(service)
   if address == nil then argument.fail(1, "open", 2, "no service '%s'", tostring(service)) end
-  local ok, map
-  if address then
-    ok, map = pcall(open_there, address, "open", name, options)
-  else
-    ok, map = pcall(open_local, name, options)
-  end
-  if ok then return map end
-  error(failures.reason(map), 2)
+  if address then return opened(open_there(address, "open", name, options)) end
+  return opened(pcall(open_local, name, options))
 end
 
 --- For a service to which others of that AOI service send, with `to`, events of nodes and messages of client views: it
@@ -199,9 +198,7 @@ end
 function library.gate(service)
   local address = address_of(service)
   if not address then argument.fail(1, "gate", 2, "no service '%s'", tostring(service)) end
-  local ok, gate = pcall(open_there, address, "open_gate")
-  if ok then return gate end
-  error(failures.reason(gate), 2)
+  return opened(open_there(address, "open_gate"))
 end
 
 --- Counters of the client library for that service, nil if it has none.
