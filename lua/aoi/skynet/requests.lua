@@ -239,14 +239,11 @@ function CMD.nodes(_, link, id, ...)
   return commands.nodes(link.space, link.number, id)
 end
 
-function CMD.radius(_, link, id, node)
-  local rec = commands.helpers.find(link.space, link.number, id, node)
-  return rec and link.space.core:radius(id, rec.number)
-end
-
-function CMD.area(_, link, id, node)
-  local rec = commands.helpers.find(link.space, link.number, id, node)
-  return rec and link.space.core:area(id, rec.number)
+for _, name in ipairs { "radius", "area" } do
+  CMD[name] = function(_, link, id, node)
+    local core, rec = link.space.core, commands.helpers.find(link.space, link.number, id, node)
+    return rec and core[name](core, id, rec.number)
+  end
 end
 
 -- Walls -------------------------------------------------------------------------------------------------------------
