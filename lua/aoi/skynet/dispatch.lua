@@ -213,10 +213,9 @@ local function go_on(self, turn, caught)
   hear_parked(self, cursor)
 end
 
---- What `receive` or `deliver` of the inbox has returned: goes on where a handler has waited. Returns that first value.
+--- What `receive` or `deliver` of the inbox has returned: goes on where a handler has waited.
 function dispatch.finish(self, done, turn, caught)
   if done == false then go_on(self, turn, caught) end
-  return done
 end
 
 --- The functions of a client's inbox: receive, deliver; and the one that goes on with what waits behind a handler.

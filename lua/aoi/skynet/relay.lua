@@ -108,10 +108,9 @@ local function watch(c)
 end
 
 local function connect()
-  local waiting = {}
   local ok, token, heartbeat = pcall(call, "relay_hello", SELF)
   if ok then
-    connection = { token = token, heartbeat = heartbeat, up = waiting, sending = false, heard = skynet.now() }
+    connection = { token = token, heartbeat = heartbeat, up = {}, sending = false, heard = skynet.now() }
     skynet.fork(download, connection)
     skynet.fork(watch, connection)
   end
