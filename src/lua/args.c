@@ -323,8 +323,7 @@ static bool space_option(lua_State *L, int i, const char *name, void *ud) {
 
 void laoi_refuse_module(lua_State *L, int i, const char *has, const char *expected) {
     if (!lua_istable(L, i)) return;
-    lua_pushstring(L, has);
-    lua_rawget(L, i);
+    laoi_rawfield(L, i, has);
     if (lua_iscfunction(L, -1)) laoi_argerror(L, i, "the module, not %s with a dot", expected);
     lua_pop(L, 1);
 }

@@ -88,6 +88,12 @@ static inline bool laoi_is_plain(lua_State *L, int i) {
     return false;
 }
 
+/* Pushes that field of the table at i, whatever a metatable says, and returns the type. */
+static inline int laoi_rawfield(lua_State *L, int i, const char *name) {
+    lua_pushstring(L, name);
+    return laoi_rawget(L, i > 0 ? i : i - 1);
+}
+
 /* Pushes the text of debug.traceback, from the level of the function that raised on. */
 static inline void laoi_traceback(lua_State *L, int level) {
 #if LUA_VERSION_NUM >= 502

@@ -142,9 +142,8 @@ enum { AREA = 4 }; /* the argument of add_node and adopt; behind it the handlers
 
 /* Raises an error for the name of a handler that is none. */
 static void refuse_handler(lua_State *L, int i, const char *name) {
-    lua_pushstring(L, name);
-    lua_rawget(L, i);
-    if (!lua_isnil(L, -1)) laoi_argerror(L, i, "unknown handler '%s': 'enter' or 'leave' expected", name);
+    if (laoi_rawfield(L, i, name) != LUA_TNIL)
+        laoi_argerror(L, i, "unknown handler '%s': 'enter' or 'leave' expected", name);
     lua_pop(L, 1);
 }
 
@@ -153,9 +152,7 @@ const char *laoi_bad_handler(lua_State *L, int i, bool *any, const char **got) {
     const char *bad = NULL;
     for (int k = 0; k < 2; k++) {
         int top = lua_gettop(L);
-        lua_pushstring(L, names[k]);
-        lua_rawget(L, i);
-        *any |= !lua_isnil(L, -1);
+        *any |= laoi_rawfield(L, i, names[k]) != LUA_TNIL;
         bool called = lua_isnoneornil(L, -1) || lua_isfunction(L, -1) ||
                       (!lua_isstring(L, -1) && luaL_getmetafield(L, -1, "__call"));
         if (!called) bad = names[k], *got = luaL_typename(L, -1);
@@ -245,11 +242,9 @@ static int l_adopt(lua_State *L) {
     if (!lua_istable(L, SEEN)) laoi_typeerror(L, SEEN, "table");
     bool counted = lua_type(L, COUNT) == LUA_TNUMBER || lua_gettop(L) > COUNT + 1;
     size_t length = lua_rawlen(L, SEEN), n = length;
-    for (int i = 0; !length && i < 2; i++, lua_pop(L, 1)) {
-        lua_pushstring(L, i ? "leave" : "enter");
-        lua_rawget(L, SEEN);
-        if (!lua_isnil(L, -1)) laoi_argerror(L, SEEN, "a list of ids expected, got handlers");
-    }
+    for (int i = 0; !length && i < 2; i++, lua_pop(L, 1))
+        if (laoi_rawfield(L, SEEN, i ? "leave" : "enter") != LUA_TNIL)
+            laoi_argerror(L, SEEN, "a list of ids expected, got handlers");
     if (counted && !lua_isnil(L, COUNT)) {
         int64_t given = laoi_integer(L, COUNT);
         if (given < 0 || (uint64_t)given > length) laoi_argerror(L, COUNT, "the array has %d ids", (int)length);

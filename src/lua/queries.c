@@ -38,12 +38,9 @@ static void check_buffer_in(lua_State *L, const laoi_space *b, int i) {
         suspect = lua_type(L, -1) != LUA_TNUMBER; /* a list of before is no area: most are, and this is quick */
         lua_pop(L, 1);
     }
-    for (int k = 0; k < 2 && suspect; k++) {
-        lua_pushstring(L, k ? "shape" : "radius");
-        lua_rawget(L, i);
-        if (!lua_isnil(L, -1)) laoi_argerror(L, i, "a table to fill expected in %d dimensions, got an area", b->dims);
-        lua_pop(L, 1);
-    }
+    for (int k = 0; k < 2 && suspect; k++, lua_pop(L, 1))
+        if (laoi_rawfield(L, i, k ? "shape" : "radius") != LUA_TNIL)
+            laoi_argerror(L, i, "a table to fill expected in %d dimensions, got an area", b->dims);
     laoi_no_more_in(L, b, i + 1);
 }
 

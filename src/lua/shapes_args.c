@@ -137,9 +137,7 @@ static void check_fields(lua_State *L, const laoi_space *b, int i, const aoi_are
 
 /* The shape comes first, since it decides about the other fields. */
 static void read_shape(lua_State *L, const laoi_space *b, int i, aoi_area *a) {
-    lua_pushliteral(L, "shape");
-    lua_rawget(L, i);
-    if (!lua_isnil(L, -1)) a->shape = field_shape(L, i);
+    if (laoi_rawfield(L, i, "shape") != LUA_TNIL) a->shape = field_shape(L, i);
     lua_pop(L, 1);
     if (!aoi_shape_takes(a->shape, b->dims))
         laoi_argerror(L, i, "bad value for 'shape': a %s needs 3 dimensions", aoi_shape_name(a->shape));

@@ -44,9 +44,7 @@ aoi_sight *laoi_sight_argument(lua_State *L, int i, const laoi_space *b) {
     laoi_child *g = lua_touserdata(L, i);
     bool is = g && lua_getmetatable(L, i);
     if (is) {
-        lua_pushliteral(L, "__name");
-        lua_rawget(L, -2);
-        is = lua_type(L, -1) == LUA_TSTRING && !strcmp(lua_tostring(L, -1), sight_objects.name) &&
+        is = laoi_rawfield(L, -1, "__name") == LUA_TSTRING && !strcmp(lua_tostring(L, -1), sight_objects.name) &&
              lua_rawlen(L, i) == sizeof *g;
         lua_pop(L, 2);
     }
@@ -54,8 +52,7 @@ aoi_sight *laoi_sight_argument(lua_State *L, int i, const laoi_space *b) {
 }
 
 aoi_sight *laoi_sight_option(lua_State *L, int i, const char *name, const laoi_space *b) {
-    lua_pushstring(L, name);
-    lua_rawget(L, i);
+    laoi_rawfield(L, i, name);
     aoi_sight *g = laoi_sight_argument(L, lua_gettop(L), b);
     if (!g)
         laoi_argerror(L, i, "bad value for option '%s' (an open sight of the same space expected, got %s)", name,

@@ -51,8 +51,7 @@ static void read_sync_field(lua_State *L, int i, int k, sync_fields_arg *a) {
     check_keys(L, i, k);
     lua_rawgeti(L, -1, 1);
     lua_rawgeti(L, -2, 2);
-    lua_pushliteral(L, "own");
-    lua_rawget(L, -4);
+    laoi_rawfield(L, -3, "own");
     const char *name = lua_type(L, -3) == LUA_TSTRING ? lua_tolstring(L, -3, &n) : NULL;
     const char *type = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
     if (!name || !n || n > AOI_MOST_FIELD_NAME || strlen(name) != n)

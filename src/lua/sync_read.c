@@ -28,9 +28,7 @@ static const char *message_fault(const char *bytes, size_t size) {
 
 /* Pushes list k of the table at 2, a new one if there is none. */
 static void push_list(lua_State *L, int k) {
-    lua_pushstring(L, list_names[k]);
-    lua_rawget(L, 2);
-    if (lua_istable(L, -1)) return;
+    if (laoi_rawfield(L, 2, list_names[k]) == LUA_TTABLE) return;
     lua_pop(L, 1);
     lua_newtable(L);
     lua_pushstring(L, list_names[k]);
@@ -162,9 +160,7 @@ int laoi_sync_read(lua_State *L) {
     luaL_checkstack(L, 16, NULL);
     for (int k = 0; k < LISTS; k++) push_list(L, k);
     (void)aoi_read_begin(&r, bytes, size);
-    lua_pushliteral(L, "parts");
-    lua_rawget(L, 2);
-    if (!lua_istable(L, PARTS) || r.anew) {
+    if (laoi_rawfield(L, 2, "parts") != LUA_TTABLE || r.anew) {
         lua_pushliteral(L, "parts");
         lua_pushnil(L);
         lua_rawset(L, 2);
