@@ -189,9 +189,10 @@ typedef struct laoi_class {
     lua_CFunction make;
     void (*end)(void *core); /* only while the space is open, unless it outlives that */
     bool outlives;
-    lua_CFunction close; /* NULL: the usual one */
-    const luaL_Reg *methods;
+    lua_CFunction close;                 /* NULL: the usual one */
+    const luaL_Reg *methods, *functions; /* functions: beside the constructor, NULL: none */
 } laoi_class;
+extern const laoi_class laoi_sync_class, laoi_sight_class, laoi_history_class, laoi_observer_class;
 void laoi_open_class(lua_State *L, int space_meta, const laoi_class *c); /* its constructor into the table on top */
 /* In a constructor: the object, all 0 but for its space and not of its class yet, at 3, behind the space and what it takes.
  * Then it gets its class; returns the space, still open: making tables may run a finalizer. */
@@ -210,14 +211,10 @@ int laoi_done(lua_State *L, int result); /* of a call of the core: nothing, or a
 
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
-void laoi_open_sync(lua_State *L, int space_meta);  /* pushes the table aoi.sync; sync.c */
-void laoi_open_sight(lua_State *L, int space_meta); /* pushes the table aoi.sight; sight_methods.c */
-void laoi_open_helpers(lua_State *L);               /* pushes the module aoi.core.helpers; helpers.c */
-void laoi_open_wire(lua_State *L);                  /* pushes what is in wire.h: the module aoi.core.wire */
-void laoi_open_world(lua_State *L);                 /* pushes the module aoi.core.world; world_router.c */
+void laoi_open_helpers(lua_State *L); /* pushes the module aoi.core.helpers; helpers.c */
+void laoi_open_wire(lua_State *L);    /* pushes what is in wire.h: the module aoi.core.wire */
+void laoi_open_world(lua_State *L);   /* pushes the module aoi.core.world; world_router.c */
 
-void laoi_open_history(lua_State *L, int space_meta); /* adds `history` to the module on top; history_methods.c */
-void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the module on top; observe_methods.c */
 /* Pushes a space that is closed until it adopts a core, whose memory must be that of `alloc` and `ud`. */
 laoi_space *laoi_new_space(lua_State *L, int meta); /* meta: index of the metatable of spaces */
 void laoi_adopt_core(laoi_space *b, aoi_space *core);

@@ -9,15 +9,13 @@
 #include "aoi_history.h"
 #include "lua/binding.h"
 
-static const laoi_class history_objects;
-
 typedef struct laoi_history {
     laoi_child is;
     uint32_t ticks;
 } laoi_history;
 
 static laoi_history *history_self(lua_State *L) {
-    return laoi_child_self(L, &history_objects, INT_MAX - 1);
+    return laoi_child_self(L, &laoi_history_class, INT_MAX - 1);
 }
 
 static uint32_t history_ago(lua_State *L, const laoi_history *h) {
@@ -85,11 +83,5 @@ static void end_history(void *core) {
     aoi_history_close(core);
 }
 
-static const laoi_class history_objects = {"aoi.History", "history", "new", h_new,
-                                           end_history,   false,     NULL,  history_methods};
-
-void laoi_open_history(lua_State *L, int space_meta) {
-    lua_createtable(L, 0, 1);
-    laoi_open_class(L, space_meta, &history_objects);
-    lua_setfield(L, -2, "history");
-}
+const laoi_class laoi_history_class = {"aoi.History", "history", "new",           h_new, end_history,
+                                       false,         NULL,      history_methods, NULL};

@@ -525,6 +525,7 @@ static int open_part(lua_State *L, const char *name, void (*open)(lua_State *L))
 }
 
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
+    static const laoi_class *const classes[] = {&laoi_sync_class, &laoi_sight_class, &laoi_history_class};
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif
@@ -547,12 +548,14 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     lua_setfield(L, -2, "VERSION");
     laoi_open_journal(L, meta);
     lua_setfield(L, -2, "journal");
-    laoi_open_sync(L, meta);
-    lua_setfield(L, -2, "sync");
-    laoi_open_sight(L, meta);
-    lua_setfield(L, -2, "sight");
-    laoi_open_observe(L, meta);
-    laoi_open_history(L, meta);
+    for (int k = 0; k < 3; k++) {
+        const laoi_class *c = classes[k];
+        lua_createtable(L, 0, 3);
+        if (c->functions) laoi_set_functions(L, lua_gettop(L), c->functions);
+        laoi_open_class(L, meta, c);
+        lua_setfield(L, -2, c->word);
+    }
+    laoi_open_class(L, meta, &laoi_observer_class);
     open_part(L, "aoi.core.helpers", laoi_open_helpers);
     luaopen_aoi_core_wire(L);
     luaopen_aoi_core_world(L);

@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-static const laoi_class observer_objects;
-
 typedef struct laoi_observer {
     laoi_child is;
     bool busy;
@@ -28,7 +26,7 @@ static void refuse_busy(lua_State *L, const laoi_observer *y) {
 }
 
 static laoi_observer *observer_self(lua_State *L) {
-    laoi_observer *y = laoi_child_maybe(L, &observer_objects);
+    laoi_observer *y = laoi_child_maybe(L, &laoi_observer_class);
     refuse_busy(L, y);
     if (!y->is.core) luaL_error(L, "attempt to use a closed observer");
     laoi_refuse_played(L, y->is.space);
@@ -89,8 +87,8 @@ static int o_restart(lua_State *L) {
 }
 
 static int o_close(lua_State *L) {
-    refuse_busy(L, laoi_child_maybe(L, &observer_objects));
-    return laoi_close_child(L, &observer_objects);
+    refuse_busy(L, laoi_child_maybe(L, &laoi_observer_class));
+    return laoi_close_child(L, &laoi_observer_class);
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -140,9 +138,5 @@ static void end_observer(void *core) {
     aoi_observer_close(core);
 }
 
-static const laoi_class observer_objects = {"aoi.Observer", "observer", "observe", o_new,
-                                            end_observer,   true,       o_close,   observer_methods};
-
-void laoi_open_observe(lua_State *L, int space_meta) {
-    laoi_open_class(L, space_meta, &observer_objects);
-}
+const laoi_class laoi_observer_class = {"aoi.Observer", "observer", "observe",        o_new, end_observer,
+                                        true,           o_close,    observer_methods, NULL};

@@ -12,12 +12,10 @@
 #include <limits.h>
 #include <string.h>
 
-static const laoi_class sight_objects;
-
 /* ---- self and arguments ------------------------------------------------------------------------------------------ */
 
 static laoi_child *sight_self_of(lua_State *L, int most) {
-    return laoi_child_self(L, &sight_objects, most);
+    return laoi_child_self(L, &laoi_sight_class, most);
 }
 
 static laoi_child *sight_self(lua_State *L) {
@@ -44,7 +42,7 @@ aoi_sight *laoi_sight_argument(lua_State *L, int i, const laoi_space *b) {
     laoi_child *g = lua_touserdata(L, i);
     bool is = g && lua_getmetatable(L, i);
     if (is) {
-        is = laoi_rawfield(L, -1, "__name") == LUA_TSTRING && !strcmp(lua_tostring(L, -1), sight_objects.name) &&
+        is = laoi_rawfield(L, -1, "__name") == LUA_TSTRING && !strcmp(lua_tostring(L, -1), laoi_sight_class.name) &&
              lua_rawlen(L, i) == sizeof *g;
         lua_pop(L, 2);
     }
@@ -315,9 +313,4 @@ static void end_sight(void *core) {
     aoi_sight_close(core);
 }
 
-static const laoi_class sight_objects = {"aoi.Sight", "sight", "new", g_new, end_sight, false, NULL, sight_methods};
-
-void laoi_open_sight(lua_State *L, int space_meta) {
-    lua_createtable(L, 0, 1);
-    laoi_open_class(L, space_meta, &sight_objects);
-}
+const laoi_class laoi_sight_class = {"aoi.Sight", "sight", "new", g_new, end_sight, false, NULL, sight_methods, NULL};

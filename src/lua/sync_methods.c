@@ -13,12 +13,10 @@
 
 #include <string.h>
 
-static const laoi_class sync_objects;
-
 /* ---- self and arguments ------------------------------------------------------------------------------------------ */
 
 laoi_sync *laoi_sync_self(lua_State *L, int most) {
-    return laoi_child_self(L, &sync_objects, most);
+    return laoi_child_self(L, &laoi_sync_class, most);
 }
 
 static aoi_entity sync_client(lua_State *L, const laoi_sync *y) {
@@ -458,11 +456,7 @@ static void end_sync(void *core) {
     aoi_sync_close(core);
 }
 
-static const laoi_class sync_objects = {"aoi.Sync", "sync", "new", y_new, end_sync, false, NULL, sync_methods};
+static const luaL_Reg sync_functions[] = {{"read", laoi_sync_read}, {"state", laoi_sync_state}, {NULL, NULL}};
 
-void laoi_open_sync(lua_State *L, int space_meta) {
-    static const luaL_Reg reader[] = {{"read", laoi_sync_read}, {"state", laoi_sync_state}, {NULL, NULL}};
-    lua_createtable(L, 0, 2);
-    laoi_set_functions(L, lua_gettop(L), reader);
-    laoi_open_class(L, space_meta, &sync_objects);
-}
+const laoi_class laoi_sync_class = {"aoi.Sync", "sync", "new",        y_new,         end_sync,
+                                    false,      NULL,   sync_methods, sync_functions};
