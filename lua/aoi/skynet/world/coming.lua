@@ -1,9 +1,10 @@
--- A shard as a place (aoi.skynet.commands): what commands do is noted here, for the coming epoch.
+-- A shard as a place (aoi.skynet.commands): what commands do is noted here, for the coming epoch, until that has been
+-- applied: no command runs between the two halves of an epoch.
 --
 --   births, leaves, releases   ids that enter; lives that leave; those that leave before they have entered
 --   added, removed, changed    records of nodes: lists, and the set of those whose area is another
 --   kinds[id]                  of entities that have entered
---   overriding, viewing        records and ids whose overrides and views have changed
+--   viewing                    ids of entities with views that begin
 --   ending[number]             records of nodes that see until then
 
 local epoch = require "aoi.skynet.world.epoch"
@@ -20,7 +21,7 @@ local wire = require "aoi.skynet.wire"
 return function(Shard)
   function Shard:begin()
     self.births, self.leaves, self.added, self.removed, self.changed, self.kinds = {}, {}, {}, {}, {}, {}
-    self.releases, self.overriding, self.viewing, self.ending = {}, {}, {}, {}
+    self.releases, self.viewing, self.ending = {}, {}, {}
   end
 
   --- Into the core: id, x, y, z, kind.

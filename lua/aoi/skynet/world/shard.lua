@@ -64,7 +64,7 @@ function Shard.new(options)
     grace = options.grace or 100, renewed = 0, blank = options.lost, waits = options.lost, fulls = {},
     returning = {}, orphans = {}, replaced = {}, revived = {}, ended = {}, superseded = {}, lost = {}, ended_nodes = {},
     post = outlet.post(), clients = {}, notes = {}, letters = {},
-    targets = {}, adopted = {}, asked = {}, asking = {}, passing = {}, expired = {},
+    targets = {}, overriding = {}, asked = {}, asking = {}, passing = {}, expired = {},
     views = {}, taken_views = {}, quantum = options.quantum, fields = options.fields,
     traits = {}, trait_changes = {},
     clock = options.clock or os.clock, log = options.log, new_sync = require("aoi.sync").new,
@@ -339,9 +339,6 @@ function Shard:close(number)
       if shard ~= self.number then self.counters.bytes = self.counters.bytes + #part end
     end
   end
-  self.closing = { leaves = self.leaves, added = self.added, removed = self.removed, changed = self.changed,
-                   kinds = self.kinds, overriding = self.overriding, viewing = self.viewing }
-  self:begin()
   self.counters.close_seconds = self.counters.close_seconds + self.clock() - started
   return parts
 end
@@ -361,12 +358,12 @@ end
 -- Phase 1: what ends. Nodes that are given away have been silent since the epoch was closed.
 local function apply_ends(self, parts)
   local core = self.core
-  for _, rec in ipairs(self.closing.removed) do core:remove_node(rec.id, rec.number) end
+  for _, rec in ipairs(self.removed) do core:remove_node(rec.id, rec.number) end
   for _, given in ipairs(self.given) do
     for _, number in ipairs(given.numbers) do self.router:drop(given.id, number) end
     if not given.stays then core:leave(given.id) end
   end
-  for _, leave in ipairs(self.closing.leaves) do core:leave(leave.id) end
+  for _, leave in ipairs(self.leaves) do core:leave(leave.id) end
   if not self.blank and self.closed ~= self.ready then -- else it has no ghosts yet
     apply_rows(self, parts, FAR)
     apply_rows(self, parts, GONE)
@@ -441,7 +438,7 @@ end
 
 -- Phase 3.
 local function apply_kinds(self, parts)
-  for id, kind in pairs(self.closing.kinds) do
+  for id, kind in pairs(self.kinds) do
     if self.core:has(id) then self.core:set_kind(id, kind) end
   end
   apply_rows(self, parts, KIND)
@@ -473,7 +470,7 @@ end
 
 -- Phase 6.
 local function apply_nodes(self, parts)
-  for _, rec in ipairs(self.closing.added) do
+  for _, rec in ipairs(self.added) do
     if not rec.dead then
       rec.added = nil
       outlet.open_node(self, rec)
@@ -519,7 +516,7 @@ function Shard:apply(number, list, unsure, bereft)
   traits.find_known(self, parts)
   apply_moves(self, parts)
   apply_kinds(self, parts)
-  for rec in pairs(self.closing.changed) do
+  for rec in pairs(self.changed) do
     if not rec.dead then self.router:set(rec.id, rec.number, rec.area) end
   end
   apply_births(self, parts)
@@ -527,8 +524,8 @@ function Shard:apply(number, list, unsure, bereft)
   traits.apply_wholes(self, parts)
   apply_nodes(self, parts)
   self.counters.apply_seconds = self.counters.apply_seconds + self.clock() - started
-  targets.apply(self, self.closing.overriding)
-  views.apply(self, self.closing.viewing)
+  targets.apply(self)
+  views.apply(self, self.viewing)
   traits.apply_changes(self, parts)
   obey(self, number, "whole", outlet.whole)
   obey(self, number, "resend", views.resend)
@@ -538,6 +535,7 @@ function Shard:apply(number, list, unsure, bereft)
   self.counters.drain_seconds = self.counters.drain_seconds + self.clock() - started
   self.counters.events = self.counters.events + events
   self.applied = number
+  self:begin()
   snapshot.answer(self)
   if self.blank then self.blank = number ~= self.full end
   each_row(parts, epoch.HOME, directory.on_home, self)

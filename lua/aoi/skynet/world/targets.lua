@@ -6,6 +6,7 @@
 --   view.pins[target]       life; false: it has been unpinned while the view waits with a picture that has it as pinned
 --   shard.targets[target]   { holders = set of such records and views, life = that of the target in the core at the
 --                           last look, nil: none }
+--   shard.overriding        records with overrides that have come, or whose overrides have changed
 --   shard.asking[target]    distant.lua looks at it as the coming epoch is closed
 
 local followers = require "aoi.skynet.world.followers"
@@ -111,7 +112,7 @@ end
 --- The node or the view has come here.
 function targets.adopt(shard, holder)
   for target in pairs(all_of(holder)) do hold(shard, holder, target) end
-  if holder.node and holder.overrides then shard.adopted[#shard.adopted + 1] = holder end
+  if holder.node and holder.overrides then shard.overriding[#shard.overriding + 1] = holder end
 end
 
 --- It is gone from here. What it has with targets stays in it.
@@ -158,12 +159,10 @@ function targets.wanted(shard, target)
   end
 end
 
---- When everything of an epoch is where it will be. recs: those whose overrides have changed.
-function targets.apply(shard, recs)
-  for _, list in ipairs { recs, shard.adopted } do
-    for _, rec in ipairs(list) do targets.make(shard, rec) end
-  end
-  shard.adopted = {}
+--- When everything of an epoch is where it will be.
+function targets.apply(shard)
+  for _, rec in ipairs(shard.overriding) do targets.make(shard, rec) end
+  shard.overriding = {}
   for target, e in pairs(shard.targets) do
     local life = shard.router:life(target)
     if life ~= e.life then
