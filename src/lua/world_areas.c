@@ -161,33 +161,27 @@ static size_t read_states(lua_State *L, world_router *r, int i, size_t n) {
     return n;
 }
 
-/* adopt_past_walls(id, node, area, seen, width, sight, linger [, states]): the same for a node of that sight; states as `seen`
- * returns them. */
-static int r_adopt_past_walls(lua_State *L) {
-    world_router *r = world_self(L);
-    laoi_area_arg a;
-    aoi_entity e = laoi_entity(L, r->space, 2);
-    aoi_node made;
-    aoi_sight *sight = laoi_sight_argument(L, 7, r->space);
-    const int64_t linger = laoi_integer(L, 8);
-    if (!sight) return laoi_argerror(L, 7, "an open sight of the space expected");
-    if (linger < 0 || linger > INT32_MAX) return laoi_argerror(L, 8, "a whole number of ticks expected");
-    check_area(L, 4, r->space->dims, &a);
-    size_t n = read_states(L, r, 9, read_seen(L, r, 5, 2));
-    int result = aoi_sight_add_node(sight, e, laoi_integer(L, 3), &a.area, (uint32_t)linger, &made);
-    if (result == AOI_OK) result = aoi_sight_recall(sight, made, r->ids, n);
-    return laoi_done(L, result);
-}
-
-/* adopt(id, node, area, seen, width): adds the node as one that has seen these. */
+/* adopt(id, node, area, seen, width [, sight, linger [, states]]): adds the node as one that has seen these; with a sight as one
+ * of its nodes, states as `seen` returns them. */
 static int r_adopt(lua_State *L) {
     world_router *r = world_self(L);
     laoi_area_arg a;
     aoi_entity e = laoi_entity(L, r->space, 2);
-    int64_t node = laoi_integer(L, 3);
+    aoi_node made;
+    const int64_t node = laoi_integer(L, 3);
     check_area(L, 4, r->space->dims, &a);
-    size_t n = read_seen(L, r, 5, 1);
-    return laoi_done(L, aoi_adopt_node(r->space->core, e, node, &a.area, r->ids, n, NULL));
+    if (!lua_toboolean(L, 7)) {
+        size_t n = read_seen(L, r, 5, 1);
+        return laoi_done(L, aoi_adopt_node(r->space->core, e, node, &a.area, r->ids, n, NULL));
+    }
+    aoi_sight *sight = laoi_sight_argument(L, 7, r->space);
+    const int64_t linger = laoi_integer(L, 8);
+    if (!sight) return laoi_argerror(L, 7, "an open sight of the space expected");
+    if (linger < 0 || linger > INT32_MAX) return laoi_argerror(L, 8, "a whole number of ticks expected");
+    size_t n = read_states(L, r, 9, read_seen(L, r, 5, 2));
+    int result = aoi_sight_add_node(sight, e, node, &a.area, (uint32_t)linger, &made);
+    if (result == AOI_OK) result = aoi_sight_recall(sight, made, r->ids, n);
+    return laoi_done(L, result);
 }
 
 /* set(id, node, area): the whole area becomes this one. */
@@ -210,14 +204,8 @@ static int l_check_area(lua_State *L) {
 }
 
 const luaL_Reg world_area_methods[] = {
-    {"pack", r_pack},
-    {"unpack", r_unpack},
-    {"seen", r_seen},
-    {"adopt", r_adopt},
-    {"drop", r_drop},
-    {"set", r_set},
-    {"adopt_past_walls", r_adopt_past_walls},
-    {NULL, NULL},
+    {"pack", r_pack}, {"unpack", r_unpack}, {"seen", r_seen}, {"adopt", r_adopt},
+    {"drop", r_drop}, {"set", r_set},       {NULL, NULL},
 };
 
 const luaL_Reg world_area_functions[] = {{"check_area", l_check_area}, {NULL, NULL}};

@@ -116,12 +116,10 @@ function wall_list.obey(shard)
   shard.built = {}
 end
 
---- Adds a node to the core with what it has seen: as of the router's `adopt` and `adopt_past_walls`.
+--- Adds a node to the core with what it has seen: as of the router's `adopt`.
 function wall_list.adopt(shard, rec, seen, width)
-  local router, states = shard.router, rec.states
+  shard.router:adopt(rec.id, rec.number, rec.area, seen, width, rec.sight and shard.sight, rec.linger or 0, rec.states)
   rec.states = nil
-  if not rec.sight then return router:adopt(rec.id, rec.number, rec.area, seen, width) end
-  router:adopt_past_walls(rec.id, rec.number, rec.area, seen, width, shard.sight, rec.linger or 0, states)
 end
 
 -- In a snapshot and a message ---------------------------------------------------------------------------------------
