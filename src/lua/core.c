@@ -57,7 +57,6 @@
 #include "lua/world_retell.c"
 #include "lua/world_router.c"
 #include "lua/world_tiles.c"
-#include "lua/world_traits.c"
 
 #if defined(__ELF__) || defined(__APPLE__)
 #pragma GCC visibility pop

@@ -5,7 +5,6 @@
  *   world_router.c   one shard: its entities, the moves of an epoch sorted by the shards that must hear of them
  *   world_parts.c    what one shard tells another about an epoch: sections of rows, written and read
  *   world_retell.c   what shards tell each other when tiles change owners, and after one of them has died
- *   world_traits.c   which shards receive what Lua knows of an entity
  *   world_follow.c   entities that shards far away must know
  *   world_questions.c what a router says of its entities
  *   world_areas.c    areas of nodes as bytes
@@ -21,7 +20,7 @@
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
-typedef struct world_bytes { /* a buffer that grows; after a failed append `refused` stays true until it is cleared */
+typedef struct world_bytes { /* a buffer that grows */
     unsigned char *at;
     uint32_t size, cap;
 } world_bytes;
@@ -116,7 +115,7 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 /* What is reported of an epoch, by tag; beyond KIND the rows are written in Lua. */
 enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 14 };
 
-/* Flags of a record.  Barred: some clients may not move it; traits: Lua has more to report of it (world_traits.c); wanted:
+/* Flags of a record.  Barred: some clients may not move it; traits: Lua has more to report of it (`wholes`); wanted:
  * a ghost that stays, doubted, when its owner says that it is far (world_follow.c). */
 enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4, WORLD_TRAITS = 8, WORLD_WANTED = 16 };
 
@@ -198,8 +197,14 @@ static inline bool world_is_own(const world_record *r) { /* real here, and it ha
     return r && (r->flags & (WORLD_REAL | WORLD_LEFT)) == WORLD_REAL;
 }
 
-/* The entity's place in the coming epoch; NULL: it has not been moved yet. */
+static inline aoi_entity world_handle(const world_router *r, uint32_t slot) { /* of one of the core */
+    return (aoi_entity){slot, r->space->core->world.entities[slot].generation};
+}
+
+/* The mover of an own entity in the coming epoch; NULL: it has not been moved yet. */
 world_mover *world_find_mover(const world_router *r, uint32_t slot, const world_record *record);
+/* The same, and where the entity is after all that has been accepted. */
+world_mover *world_place(const world_router *r, uint32_t slot, const world_record *record, double *pos);
 /* Tiles have changed owners: an own entity that another shard is to have, or that others must hear of from now on, is
  * moved to where it is; false when memory is refused. */
 bool world_reconsider(world_router *r, uint32_t slot);
@@ -207,8 +212,8 @@ bool world_reconsider(world_router *r, uint32_t slot);
 bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
                       const double *pos);
 
-/* That shard receives the entity as a whole; false when memory is refused. */
-bool world_note_whole(world_router *r, const world_record *record, int64_t id, uint32_t shard);
+/* That shard gets the entity as a ghost; false when memory is refused. */
+bool world_tell_near(world_router *r, uint32_t slot, uint32_t shard, const double *pos);
 
 /* The shards that know an own entity whose tile has that audience, or will: WAS as of the last epoch, IS as of the one
  * that is being closed.  The list is good until the next call with the same `when`. */
@@ -228,8 +233,8 @@ int world_push_follows(lua_State *L, world_router *r, const world_record *record
     for (uint32_t i_ = 0, shard = 0; i_ < (members).count && (shard = (members).at[i_], 1); i_++)                      \
         if (shard != (r)->self && shard != (taker))
 
-extern const luaL_Reg world_part_methods[], world_area_methods[], world_retell_methods[], world_trait_methods[],
-    world_follow_methods[], world_question_methods[];                 /* of a router */
+extern const luaL_Reg world_part_methods[], world_area_methods[], world_retell_methods[], world_follow_methods[],
+    world_question_methods[];                                         /* of a router */
 extern const luaL_Reg world_part_functions[], world_area_functions[]; /* of aoi.core.world */
 void world_open_outbox(lua_State *L);                                 /* adds its functions to the table on top */
 void world_open_map(lua_State *L);

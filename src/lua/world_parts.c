@@ -141,7 +141,7 @@ static bool find_section(const unsigned char *bytes, size_t size, int tag, secti
     return false;
 }
 
-/* section(bytes, tag): the rows as a string, their number and the width of ids; nothing where there is no such one. */
+/* section(bytes, tag): the rows as a string, and their number; nothing where there is no such one. */
 static int l_section(lua_State *L) {
     size_t size;
     const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
@@ -149,8 +149,7 @@ static int l_section(lua_State *L) {
     if (!find_section(bytes, size, (int)laoi_integer(L, 2), &s)) return 0;
     lua_pushlstring(L, (const char *)s.in.at, world_left(&s.in));
     laoi_pushinteger(L, (int64_t)s.rows);
-    lua_pushinteger(L, bytes[2]);
-    return 3;
+    return 2;
 }
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
@@ -167,10 +166,6 @@ static uint32_t ghost_slot(lua_State *L, world_router *r, int64_t id, const char
     return slot;
 }
 
-static aoi_entity handle_of(const world_router *r, uint32_t slot) {
-    return (aoi_entity){slot, r->space->core->world.entities[slot].generation};
-}
-
 static void apply_move(lua_State *L, world_router *r, section *s, int width) {
     double pos[3] = {0};
     const aoi_index *ids = &r->space->core->ids;
@@ -182,7 +177,7 @@ static void apply_move(lua_State *L, world_router *r, section *s, int width) {
         }
         uint32_t slot = ghost_slot(L, r, world_read_id(&s->in, width), "moved");
         for (int a = 0; a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
-        if (slot != AOI_NONE) laoi_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
+        if (slot != AOI_NONE) laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), pos));
     }
 }
 
@@ -192,11 +187,12 @@ static bool name_again(lua_State *L, world_router *r, int64_t id, uint32_t life,
     world_record *record;
     uint32_t slot = world_slot(r, id, &record);
     if (!record || record->flags & WORLD_REAL) return false;
-    if (record->life != life) laoi_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
+    if (record->life != life) laoi_done(L, aoi_leave(r->space->core, world_handle(r, slot)));
     if (record->life != life || !(record->doubted || r->unsure)) return false;
     record->doubted = 0;
-    laoi_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
-    if (aoi_kind_of(r->space->core, slot) != kind) laoi_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
+    laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), pos));
+    if (aoi_kind_of(r->space->core, slot) != kind)
+        laoi_done(L, aoi_set_kind(r->space->core, world_handle(r, slot), kind));
     return true;
 }
 
@@ -226,11 +222,11 @@ static void apply_other(lua_State *L, world_router *r, section *s, int tag, int 
         for (int a = 0; tag == WORLD_FAR && a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
         uint32_t slot = ghost_slot(L, r, id, tag == WORLD_KIND ? "of another kind" : "far");
         if (slot == AOI_NONE) continue;
-        if (tag == WORLD_KIND) laoi_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
+        if (tag == WORLD_KIND) laoi_done(L, aoi_set_kind(r->space->core, world_handle(r, slot), kind));
         else if (tag == WORLD_FAR && r->records[slot].flags & WORLD_WANTED) {
             r->records[slot].doubted = r->epoch - 1; /* the closed one */
-            laoi_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
-        } else laoi_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
+            laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), pos));
+        } else laoi_done(L, aoi_leave(r->space->core, world_handle(r, slot)));
     }
 }
 
@@ -258,7 +254,7 @@ static int r_apply_moves(lua_State *L) {
     world_router *r = world_self(L);
     for (uint32_t i = 0; i < r->closed_count; i++)
         if (r->closed[i].slot != AOI_NONE)
-            laoi_done(L, aoi_move(r->space->core, handle_of(r, r->closed[i].slot), r->closed[i].pos));
+            laoi_done(L, aoi_move(r->space->core, world_handle(r, r->closed[i].slot), r->closed[i].pos));
     r->closed_count = 0;
     r->retells = false;
     return 0;

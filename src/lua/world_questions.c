@@ -8,9 +8,7 @@ static int r_where(lua_State *L) {
     uint32_t slot = world_slot(r, laoi_integer(L, 2), &record);
     if (!world_is_own(record)) return 0;
     double pos[3];
-    (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
-    const world_mover *mover = world_find_mover(r, slot, record);
-    if (mover) memcpy(pos, mover->pos, sizeof pos);
+    (void)world_place(r, slot, record, pos);
     for (int a = 0; a < r->space->dims; a++) lua_pushnumber(L, pos[a]);
     return r->space->dims;
 }
@@ -47,7 +45,7 @@ static bool is_among(const world_router *r, uint32_t slot, int what, int64_t epo
     double pos[3];
     if (what == OWN) return world_is_own(record);
     if (what == DOUBTED) return record->doubted && record->doubted <= epoch;
-    (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
+    (void)aoi_position(r->space->core, world_handle(r, slot), pos);
     return !(record->flags & WORLD_REAL) &&
            !world_has_member(r->map, world_audience(r->map, world_tile(r->map, pos[0], pos[1])), r->self);
 }
@@ -71,5 +69,29 @@ static int r_ids(lua_State *L) {
     return 2;
 }
 
-const luaL_Reg world_question_methods[] = {
-    {"where", r_where}, {"life", r_life}, {"counts", r_counts}, {"ids", r_ids}, {NULL, NULL}};
+/* wholes(): pairs of an entity with traits and a shard that receives it as a whole, since the last call; and how many. */
+static int r_wholes(lua_State *L) {
+    world_router *r = world_self(L);
+    uint32_t n = r->whole_count;
+    lua_createtable(L, (int)(2 * n), 0);
+    for (uint32_t i = 0; i < n; i++) {
+        laoi_pushinteger(L, r->wholes[i].id);
+        lua_rawseti(L, -2, (laoi_index)(2 * i) + 1);
+        laoi_pushinteger(L, r->wholes[i].shard);
+        lua_rawseti(L, -2, (laoi_index)(2 * i) + 2);
+    }
+    r->whole_count = 0;
+    laoi_pushinteger(L, n);
+    return 2;
+}
+
+/* audience(id): the shards that know the entity in the closed epoch, as far as this one does; nil: it is not in the core. */
+static int r_audience(lua_State *L) {
+    world_router *r;
+    const world_record *record = world_argument(L, &r);
+    return record ? world_push_shards(L, world_audience_of(r, record, record->audience, WORLD_IS)) : 0;
+}
+
+const luaL_Reg world_question_methods[] = {{"wholes", r_wholes}, {"audience", r_audience}, {"where", r_where},
+                                           {"life", r_life},     {"counts", r_counts},     {"ids", r_ids},
+                                           {NULL, NULL}};

@@ -32,13 +32,9 @@ static int r_retell(lua_State *L) {
         if (!(record->flags & WORLD_REAL) && !record->doubted) record->doubted = r->epoch;
         const world_mover *mover = world_find_mover(r, i, record);
         if ((record->flags & (WORLD_REAL | WORLD_LEFT)) != WORLD_REAL || (mover && mover->concerning)) continue;
-        (void)aoi_position(r->space->core, (aoi_entity){i, w->entities[i].generation}, pos);
+        (void)aoi_position(r->space->core, world_handle(r, i), pos);
         world_members all = world_audience_of(r, record, record->audience, WORLD_IS);
-        FOR_OTHERS(r, all, r->self, shard)
-        if (!world_note_whole(r, record, w->entities[i].id, shard) ||
-            !world_tell_whole(r, shard, WORLD_NEAR, w->entities[i].id, record->life, aoi_kind_of(r->space->core, i),
-                              pos))
-            return laoi_nomemory(L);
+        FOR_OTHERS(r, all, r->self, shard) if (!world_tell_near(r, i, shard, pos)) return laoi_nomemory(L);
     }
     return 0;
 }

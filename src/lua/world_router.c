@@ -45,11 +45,17 @@ static world_record *entity_arg(lua_State *L, world_router *r, uint32_t *slot) {
     return record;
 }
 
-/* The mover of an own entity in the coming epoch; NULL: it has not been moved yet.  `mover_at` may be one of an epoch
- * before: nothing is reset when an epoch is closed. */
+/* `mover_at` may be one of an epoch before: nothing is reset when an epoch is closed. */
 world_mover *world_find_mover(const world_router *r, uint32_t slot, const world_record *record) {
     uint32_t at = record->mover_at;
     return at < r->mover_count && r->movers[at].slot == slot ? r->movers + at : NULL;
+}
+
+world_mover *world_place(const world_router *r, uint32_t slot, const world_record *record, double *pos) {
+    world_mover *mover = world_find_mover(r, slot, record);
+    if (mover) memcpy(pos, mover->pos, sizeof mover->pos);
+    else (void)aoi_position(r->space->core, world_handle(r, slot), pos);
+    return mover;
 }
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
@@ -58,13 +64,12 @@ bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags) {
     uint32_t had = r->record_cap;
     if (!AOI_GROW(&r->memory, r->records, r->record_cap, slot + (size_t)1)) return false;
     if (had < r->record_cap) memset(r->records + had, 0, (r->record_cap - had) * sizeof *r->records);
-    const aoi_entity_record *e = r->space->core->world.entities + slot;
     double pos[3];
-    (void)aoi_position(r->space->core, (aoi_entity){slot, e->generation}, pos);
+    (void)aoi_position(r->space->core, world_handle(r, slot), pos);
     uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
     world_forget_follows(r, r->records + slot);
     r->records[slot] = (world_record){.life = life, .audience = audience, .flags = flags};
-    if (world_is_wide(e->id)) r->width = 8;
+    if (world_is_wide(r->space->core->world.entities[slot].id)) r->width = 8;
     return true;
 }
 
@@ -285,6 +290,16 @@ bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint
     return true;
 }
 
+bool world_tell_near(world_router *r, uint32_t slot, uint32_t shard, const double *pos) {
+    const world_record *record = r->records + slot;
+    const int64_t id = r->space->core->world.entities[slot].id;
+    if (record->flags & WORLD_TRAITS) {
+        if (!AOI_GROW(&r->memory, r->wholes, r->whole_cap, r->whole_count + (size_t)1)) return false;
+        r->wholes[r->whole_count++] = (world_whole){id, shard};
+    }
+    return world_tell_whole(r, shard, WORLD_NEAR, id, record->life, aoi_kind_of(r->space->core, slot), pos);
+}
+
 /* An entity whose tile had the audience `was` and has `is` now: each shard of them, and of its followers, receives what
  * is new to it, but this one and `taker`, which know. */
 static bool tell_others(world_router *r, uint32_t slot, uint32_t was, uint32_t is, uint32_t taker, const double *pos) {
@@ -299,9 +314,7 @@ static bool tell_others(world_router *r, uint32_t slot, uint32_t was, uint32_t i
         k += to == shard;
         if (shard == r->self || shard == taker) continue;
         if (from == to && !r->retells) done = tell_place(r, shard, WORLD_MOVE, e->id, pos);
-        else if (to == shard)
-            done = world_note_whole(r, record, e->id, shard) &&
-                   world_tell_whole(r, shard, WORLD_NEAR, e->id, record->life, aoi_kind_of(r->space->core, slot), pos);
+        else if (to == shard) done = world_tell_near(r, slot, shard, pos);
         else done = tell_place(r, shard, WORLD_FAR, e->id, pos);
     }
     if (record->follows) world_settle_follows(r, record);
@@ -377,11 +390,9 @@ static int r_close(lua_State *L) {
 
 bool world_reconsider(world_router *r, uint32_t slot) {
     world_record *record = r->records + slot;
-    const world_mover *mover = world_find_mover(r, slot, record);
     double pos[3] = {0};
     if (!world_is_own(record)) return true;
-    if (mover) memcpy(pos, mover->pos, sizeof pos);
-    else (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
+    const world_mover *mover = world_place(r, slot, record, pos);
     uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
     if (!reserve_movers(r, 1)) return false;
     if (mover || record->follows || !world_stays(r->map, r->self, pos) || audience != record->audience)
@@ -530,8 +541,8 @@ int world_push_methods(lua_State *L, int world, const char *maker) {
 
 /* The module `aoi.core.world`: it is for lua/aoi/skynet/world alone, and no part of `aoi`. */
 void laoi_open_world(lua_State *L) {
-    static const luaL_Reg *const others[] = {world_part_methods,  world_area_methods,     world_retell_methods,
-                                             world_trait_methods, world_question_methods, world_follow_methods};
+    static const luaL_Reg *const others[] = {world_part_methods, world_area_methods, world_retell_methods,
+                                             world_question_methods, world_follow_methods};
     lua_newtable(L);
     int world = lua_gettop(L);
     laoi_set_type(L, ROUTER_NAME, "router", l_router, router_methods, r_gc);
