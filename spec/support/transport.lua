@@ -9,7 +9,9 @@
 --   local server = net:serve(1, { window = 4 })       the AOI service's logic, at address 1
 --   local client = net:client(2, 1)                   the client library's logic, at address 2, for service 1
 --   net:run(function() ... client:open "map" ... end) as a coroutine, until nothing is on its way any more
+--   net:flush(map, rows), net:raises(pattern, f, ...), net:tick(server)     the same with what is done most
 
+local luassert = require "luassert"
 local rng = require "spec.support.rng"
 
 local transport = {}
@@ -197,6 +199,19 @@ function Network:client(address, service, watched)
     call = function() return false, "this is no server" end,
   }
   return client
+end
+
+-- Sends these moves, rows of id, x, y [, z].
+function Network:flush(map, rows)
+  self:run(function() map:flush(rows) end)
+end
+
+-- f(...) raises an error that matches.
+function Network:raises(pattern, f, ...)
+  local arguments = table.pack(...)
+  local ok, err = self:run(function() return pcall(f, table.unpack(arguments, 1, arguments.n)) end)
+  luassert.is_false(ok)
+  luassert.matches(pattern, err)
 end
 
 -- One tick of the server, and everything that it causes.
