@@ -2,10 +2,9 @@
 -- and what is asked after it knows of it. And what else may go wrong when shards are in different epochs.
 if not string.pack then return pending "moves that go astray: needs string.pack of Lua 5.3" end
 
-local Shard = require "aoi.skynet.world.shard"
+local row = require "spec.world.row"
 local tiles = require "aoi.skynet.world.tiles"
 local wire_reference = require "spec.support.wire_reference"
-local world_client = require "spec.support.world_client"
 local world = require "aoi.skynet.native" "world"
 
 -- A row of three shards, each 16 wide; a client's requests are served at once.
@@ -19,61 +18,7 @@ local function id_at(home)
   return id
 end
 
-local function new_world()
-  local net = { shards = {}, epoch = 0, mail = {} }
-  for number = 1, PLAN.shards do net.shards[number] = Shard.new { number = number, plan = PLAN } end
-
-  function net:close()
-    self.epoch, self.parts = self.epoch + 1, {}
-    for number = 1, PLAN.shards do self.parts[number] = {} end
-    for number = 1, PLAN.shards do
-      for to, part in pairs(self.shards[number]:close(self.epoch)) do table.insert(self.parts[to], part) end
-    end
-  end
-
-  function net:apply()
-    for number = 1, PLAN.shards do
-      for client, mail in pairs((self.shards[number]:apply(self.epoch, self.parts[number]))) do
-        table.insert(self.mail, { client, mail })
-      end
-    end
-  end
-
-  function net:run(n)
-    for _ = 1, n or 1 do
-      self:close()
-      self:apply()
-    end
-  end
-
-  -- Requests that wait for an epoch get the next one.
-  function net:client(number)
-    local refused = {}
-    local member = world_client {
-      number = number, shards = PLAN.shards,
-      dimensions = 2, around = function(...) return tiles.map(PLAN):around(...) end,
-      ask = function(shard, after, ...)
-        local got
-        self.shards[shard]:request(number, after, function(...) got = table.pack(...) end, ...)
-        if not got then self:run() end
-        return table.unpack(got, 1, got.n)
-      end,
-      send = function(shard, message) return assert(self.shards[shard]:moves(message)) end,
-    }
-    member:on_refused(function(ids) for _, id in ipairs(ids) do table.insert(refused, id) end end)
-    return member, refused
-  end
-
-  -- What has been sent to the client arrives.
-  function net:post(member)
-    for _, letter in ipairs(self.mail) do
-      if letter[1] == member.number then member:take_mail(letter[2]) end
-    end
-    self.mail = {}
-  end
-
-  return net
-end
+local function new_world() return row.new(PLAN) end
 
 -- A world with two clients, of which the first has entered on the left an entity whose id has that home; and what the
 -- first is refused, and the second.
