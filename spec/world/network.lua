@@ -21,8 +21,8 @@ local network = {}
 local Network = {}
 Network.__index = Network
 
--- f runs when it arrives, lost where there is nobody any more.
-local function post(self, from, to, f, lost)
+-- f(...) runs when it arrives.
+local function post(self, from, to, f, ...)
   local key = from .. ">" .. to
   local line = self.lines[key]
   if not line then
@@ -30,7 +30,8 @@ local function post(self, from, to, f, lost)
     self.lines[key], self.order[#self.order + 1] = line, line
   end
   line.last = line.last + 1
-  line[line.last] = { f, lost }
+  line[line.last] = { f = f, arguments = table.pack(...) }
+  return line[line.last]
 end
 
 local function resume(co, ...)
@@ -53,11 +54,11 @@ local function dead(self, place) return self.killed[process_of(place)] or self.k
 -- options: lose = share of calls that fail.
 local function call(self, from, to, batch, done)
   local a, b, random = "x" .. from, "x" .. to, self.random
-  local function fail(text) post(self, b, a, function() done(false, text) end) end
+  local function fail(text) post(self, b, a, done, false, text) end
   local parted = self.parted and self.parted[from] ~= self.parted[to] or self.torn and self.torn[from] and self.torn[to]
   if parted then return fail("no route to host") end
   if dead(self, b) and self.again[self.processes[to].name] then
-    return post(self, b, a, function() done(true, { boot = false, again = true, reason = "another life" }) end)
+    return post(self, b, a, done, true, { boot = false, again = true, reason = "another life" })
   end
   if dead(self, b) or not self.exchanges[to] then
     return fail(self.killed[to] and "connection refused" or "call failed")
@@ -77,11 +78,11 @@ local function call(self, from, to, batch, done)
       self.lost = self.lost + 1
       return fail("lost after")
     end
-    post(self, b, a, function() done(true, answer) end)
-  end, function()
+    post(self, b, a, done, true, answer)
+  end).lost = function()
     self.calls[to][served] = nil
     fail("call failed")
-  end)
+  end
 end
 
 -- The service of an instance of a shard.
@@ -92,41 +93,34 @@ local function tell(self, process, shard, verb, ...)
   local asked = self.asked[s] or {}
   self.asked[s] = asked
   if dead(self, s) then
-    if verb == "request" then post(self, x, x, function() arguments[1](nil) end) end
+    if verb == "request" then post(self, x, x, arguments[1], nil) end
     return nil
   end
   if verb == "request" then asked[arguments[1]] = true end
   post(self, x, s, function()
     local logic, exchange = self.logics[s], self.exchanges[process]
     local function back(name, ...)
-      local results = table.pack(...)
-      post(self, s, x, function()
+      post(self, s, x, function(...)
         if name == "parts" and exchange.phase == "closing" and exchange.owing[shard] then self.commit(s) end
-        exchange[name](exchange, shard, logic.term, table.unpack(results, 1, results.n))
-      end)
+        exchange[name](exchange, shard, logic.term, ...)
+      end, ...)
     end
-    local ok, err = xpcall(function()
-      if verb == "close" then
-        if logic.term >= self.shards[shard].term then self.shards[shard], self.places[shard] = logic, s end
-        back("parts", logic:close(arguments[1]))
-      elseif verb == "apply" then
-        back("mailed", logic:apply(table.unpack(arguments)))
-      elseif verb == "moves" then
-        assert(logic:moves(arguments[1]))
-      elseif verb == "request" then
-        local reply = arguments[1]
-        logic:request(arguments[2], arguments[3], function(...)
-          local results = table.pack(...)
-          asked[reply] = nil
-          post(self, s, x, function() reply(table.unpack(results, 1, results.n)) end)
-        end, table.unpack(arguments, 4, arguments.n))
-      elseif verb == "order" then
-        logic:order(table.unpack(arguments))
-      elseif verb == "shutdown" then
-        logic:shutdown(arguments[1])
-      end
-    end, debug.traceback)
-    if not ok then error(err, 0) end
+    if verb == "close" then
+      if logic.term >= self.shards[shard].term then self.shards[shard], self.places[shard] = logic, s end
+      back("parts", logic:close(arguments[1]))
+    elseif verb == "apply" then
+      back("mailed", logic:apply(table.unpack(arguments)))
+    elseif verb == "moves" then
+      assert(logic:moves(arguments[1]))
+    elseif verb == "request" then
+      local reply = arguments[1]
+      logic:request(arguments[2], arguments[3], function(...)
+        asked[reply] = nil
+        post(self, s, x, reply, ...)
+      end, table.unpack(arguments, 4, arguments.n))
+    elseif verb ~= "alive" then -- order, shutdown
+      logic[verb](logic, table.unpack(arguments))
+    end
   end)
   return true
 end
@@ -135,7 +129,7 @@ end
 local function fail_asked(self, process, shard)
   for place, asked in pairs(self.asked) do
     if dead(self, place) and place:find(("^s%d_%dt"):format(process, shard)) then
-      for reply in pairs(asked) do post(self, "x" .. process, "x" .. process, function() reply(nil) end) end
+      for reply in pairs(asked) do post(self, "x" .. process, "x" .. process, reply, nil) end
       self.asked[place] = nil
     end
   end
@@ -151,7 +145,7 @@ local function replace(self, process, shard, options, done)
     self.logics[place], self.addresses[process][shard] = Shard.new(options), place
     self.deaths = self.deaths + (options.lost and 1 or 0)
     self.moved = self.moved + (options.lost and 0 or 1)
-    post(self, "n" .. process, x, function() done(true) end)
+    post(self, "n" .. process, x, done, true)
   end)
 end
 
@@ -169,7 +163,7 @@ local function new_exchange(self, index, processes, options, state)
     post = function(address, message)
       local member = self.members[address]
       if not member or self.killed[address] then return nil end
-      post(self, "x" .. index, address, function() self:arrive(member, message) end)
+      post(self, "x" .. index, address, self.arrive, self, member, message)
       return true
     end,
     on_end = function(reason) self.ended[index] = reason end,
@@ -181,7 +175,7 @@ function Network:arrive(member, message)
   local kind = wire.head(message)
   if kind == wire.BYE or kind == wire.RENEWED then
     for go, place in pairs(member.waiting) do -- is_dead.lua
-      if dead(self, place) then post(self, member.address, member.address, function() go(nil) end) end
+      if dead(self, place) then post(self, member.address, member.address, go, nil) end
     end
   end
   assert(member:receive(message))
@@ -197,7 +191,7 @@ function network.new(options)
     lines = {}, order = {}, shards = {}, exchanges = {}, members = {}, services = {}, options = options,
     member_count = 0, killed = {}, stopped = {}, asked = {}, deaths = 0,
     calls = {}, ended = {}, again = {}, logics = {}, addresses = {}, places = {}, homes = {}, moved = 0,
-    epochs = {}, lost = 0, running = 0, sleepers = {},
+    epochs = {}, lost = 0, running = 0, sleepers = {}, steps = 0,
   }, Network)
   local processes, shard = {}, 0
   -- What a shard writes of an epoch counts once its parts have been taken.
@@ -261,10 +255,7 @@ function Network:member(index)
   -- f(reply) is called in the exchange, whose answer arrives as go(...).
   local function ask_exchange(go, f)
     post(self, address, x, function()
-      f(function(...)
-        local results = table.pack(...)
-        post(self, x, address, function() go(table.unpack(results, 1, results.n)) end)
-      end)
+      f(function(...) post(self, x, address, go, ...) end)
     end)
   end
   local member = world_client {
@@ -282,16 +273,13 @@ function Network:member(index)
           resume_it(...)
         end
         self.members[address].waiting[go] = place
-        local function reply(...)
-          local results = table.pack(...)
-          post(self, place, address, function() go(table.unpack(results, 1, results.n)) end)
-        end
+        local function reply(...) post(self, place, address, go, ...) end
         if addresses[shard] and dead(self, place) then
-          post(self, address, address, function() go(nil) end)
+          post(self, address, address, go, nil)
         elseif addresses[shard] then
           post(self, address, place, function()
             self.logics[place]:request(number, after, reply, table.unpack(arguments, 1, arguments.n))
-          end, function() reply(nil) end)
+          end).lost = function() reply(nil) end
         else
           ask_exchange(go, function(answer)
             exchange:relay(answer, shard, number, after, table.unpack(arguments, 1, arguments.n))
@@ -304,13 +292,13 @@ function Network:member(index)
       if place then
         post(self, address, place, function() assert(self.logics[place]:moves(message)) end)
       else
-        post(self, address, x, function() exchange:relay_moves(shard, message) end)
+        post(self, address, x, exchange.relay_moves, exchange, shard, message)
       end
       return true
     end,
     on_renewed = function(shard, place) addresses[shard] = place.address end,
     wait = wait,
-    fork = function(f) post(self, address, address, function() resume(coroutine.create(f)) end) end,
+    fork = function(f) post(self, address, address, resume, coroutine.create(f)) end,
     together = function(calls)
       local left, go = #calls, nil
       for _, f in ipairs(calls) do
@@ -323,9 +311,7 @@ function Network:member(index)
       if left > 0 then wait(function(f) go = f end) end
     end,
     tick_epoch = function()
-      return wait(function(go)
-        ask_exchange(go, function(reply) exchange:tick(reply) end)
-      end)
+      return wait(function(go) ask_exchange(go, function(reply) exchange:tick(reply) end) end)
     end,
     map_info = function() return changes.map(exchange) end,
     sleep = function(seconds) self:sleep(seconds) end,
@@ -337,7 +323,7 @@ function Network:member(index)
         end)
       end)
     end,
-    quit = function() post(self, address, x, function() exchange:leave(address) end) end,
+    quit = function() post(self, address, x, exchange.leave, exchange, address) end,
     ack = function(seq, flags)
       post(self, address, x, function() self.exchanges[index]:ack(address, seq, flags) end)
     end,
@@ -369,9 +355,9 @@ function Network:step()
     line[line.first] = nil
     line.first = line.first + 1
     if not dead(self, line.to) then
-      item[1]()
-    elseif item[2] then
-      item[2]()
+      item.f(table.unpack(item.arguments, 1, item.arguments.n))
+    elseif item.lost then
+      item.lost()
     end
   end
   self.time = self.time + (#ready > 0 and 0.0005 or 0.01)
@@ -382,7 +368,7 @@ function Network:step()
       resume(sleeper.co)
     end
   end
-  self.steps = (self.steps or 0) + 1
+  self.steps = self.steps + 1
   if self.steps % 10 == 0 or #ready == 0 then
     for index, exchange in pairs(self.exchanges) do
       if exchange and not dead(self, "x" .. index) and not self.stopped[index] then exchange:poll() end
