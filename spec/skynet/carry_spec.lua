@@ -293,9 +293,11 @@ for where, new in pairs { service = places.service, world = places.world } do
         assert.same({ {}, 0 }, { map:knowers(3) })
         raises("no entity 9", map.broadcast, map, 9, "x")
         raises("string expected, got number", map.broadcast, map, 4, 5)
+        assert.equal(0, map:broadcast(3, ""))
+        assert.equal(1, map:broadcast(2, ""))
         raises("no entity 9", map.knowers, map, 9)
       end)
-      assert.equal("far hello of 4 to 2, other hello of 4 to 1, other hello of 4 to 2", told())
+      assert.equal("far hello of 4 to 2, other  of 2 to 1, other hello of 4 to 1, other hello of 4 to 2", told())
     end)
 
     it("take an entity over: it stays, and is no more its former client's", function()

@@ -366,32 +366,23 @@ describe("the AOI service", function()
     end
   end)
 
-  it("carries ids of any size", function()
-    local on_ann, take = recorder()
+  it("carries ids of any size, of entities, nodes and targets", function()
     local big, small = math.maxinteger, math.mininteger
-    net:run(function()
-      map:enter(big, 0, 0)
-      map:enter(small, 1, 0)
-      map:add_node(big, small, 5, on_ann)
-    end)
-    net:tick(server)
-    assert.same({ ("+%d/%d>%d"):format(big, small, small) }, take())
-    net:flush(map, { small, 50, 0 })
-    net:tick(server)
-    assert.same({ ("-%d/%d>%d"):format(big, small, small) }, take())
-  end)
-
-  it("carries nodes of any size on small entities, and the other way round", function()
-    for _, case in ipairs { { 1, math.maxinteger, 2 }, { 70000, 1, 2 }, { 1, 2, -70000 } } do
+    for _, case in ipairs { { big, small, small }, { 1, big, 2 }, { 70000, 1, 2 }, { 1, 2, -70000 } } do
       local on, take = recorder()
+      local watcher, node, target = table.unpack(case)
+      local space
       net:run(function()
-        local space = ann:open("map " .. case[1] .. case[2] .. case[3])
-        space:enter(case[1], 0, 0)
-        space:enter(case[3], 0, 0)
-        space:add_node(case[1], case[2], 5, on)
+        space = ann:open(("map %d/%d>%d"):format(watcher, node, target))
+        space:enter(watcher, 0, 0)
+        space:enter(target, 1, 0)
+        space:add_node(watcher, node, 5, on)
       end)
       net:tick(server)
-      assert.same({ ("+%d/%d>%d"):format(table.unpack(case)) }, take())
+      assert.same({ ("+%d/%d>%d"):format(watcher, node, target) }, take())
+      net:flush(space, { target, 50, 0 })
+      net:tick(server)
+      assert.same({ ("-%d/%d>%d"):format(watcher, node, target) }, take())
     end
   end)
 

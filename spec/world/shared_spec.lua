@@ -236,29 +236,6 @@ describe("what clients of a world share", function()
     end)
   end)
 
-  it("who knows an entity gets the bytes of a broadcast, in any process", function()
-    local net, got = new_network(), {}
-    local members = { net:member(1), net:member(2), net:member(1) }
-    for i, member in ipairs(members) do
-      member:on_broadcast(function(bytes, target, ids, n) table.insert(got, { i, bytes, target, ids[1], n }) end)
-    end
-    net:finish(function()
-      for i, member in ipairs(members) do
-        member:enter(i, 30 + 2 * i, 30)
-        member:add_node(i, 1, i < 3 and 10 or 1, {})
-      end
-      members[1]:tick()
-      members[1]:tick()
-      assert.equal(2, members[1]:broadcast(3, "hello"))
-      assert.same({ members[1].address }, (members[1]:knowers(3)))
-      assert.equal(0, members[1]:broadcast(2, "") - 1) -- 1 sees it
-      assert.error_matches(function() members[1]:broadcast(9, "") end, "no entity 9")
-      assert.error_matches(function() members[1]:broadcast(1) end, "string expected")
-    end)
-    table.sort(got, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
-    assert.same({ { 1, "", 2, 1, 1 }, { 1, "hello", 3, 1, 1 }, { 2, "hello", 3, 2, 1 } }, got)
-  end)
-
   it("client views on entities of others hold when a shard dies, and end with what they are of", function()
     local net = new_network()
     local one, gate, other = net:member(1), net:member(2), net:member(2)
