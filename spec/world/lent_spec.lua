@@ -4,6 +4,7 @@ if not string.pack then return pending "what a client of a world lends: needs st
 local Client = require "spec.support.client_model"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
+local sees = require "spec.support.sees"
 local views = require "aoi.skynet.views"
 
 local SEED = random_run.seed("world lent")
@@ -12,21 +13,23 @@ local PLAYER = 7
 describe("what a client of a world lends:", function()
   local net, one, gate, seen, lost
 
+  local function listen(member)
+    local handlers, its = sees()
+    member:listen(handlers)
+    return its
+  end
+
+  local function expect_lost(list)
+    table.sort(lost, function(a, b) return a[1] < b[1] or a[1] == b[1] and (a[2] or 0) < (b[2] or 0) end)
+    assert.same(list, lost)
+  end
+
   before_each(function()
     net = network.new {
       seed = SEED, plan = { size = 64, reach = 10, tile = 8, shards = 1 }, processes = { 1 }, patience = 1, grace = 20,
     }
-    one, gate, seen, lost = net:member(1), net:member(1), {}, {}
-    gate:listen {
-      enter = function(_, target)
-        assert(not seen[target])
-        seen[target] = true
-      end,
-      leave = function(_, target)
-        assert(seen[target])
-        seen[target] = nil
-      end,
-    }
+    one, gate, lost = net:member(1), net:member(1), {}
+    seen = listen(gate)
     one:on_view_lost(function(id, node) lost[#lost + 1] = { id, node } end)
     net:finish(function()
       one:enter(PLAYER, 30, 10)
@@ -39,16 +42,17 @@ describe("what a client of a world lends:", function()
     assert.same({ [2] = true, [3] = true }, seen)
   end)
 
+  local function pass(seconds)
+    net:finish(function() net:sleep(seconds) end)
+  end
+
   local function recover()
     net:kill_shard(1)
-    net:finish(function() net:sleep(6) end)
+    pass(6)
   end
 
   it("what its handlers have heard leaves when it goes away while a shard is lost", function()
-    net:spawn(function()
-      one:move(2, 60, 60)
-      one:flush()
-    end)
+    net:spawn(function() one:flush { 2, 60, 60 } end)
     recover()
     net:finish(function() assert.same({ 3 }, (one:view(PLAYER, 4))) end)
     assert.same({ [3] = true }, seen)
@@ -58,14 +62,13 @@ describe("what a client of a world lends:", function()
   it("it ends when the client dies together with the shard", function()
     net:kill_client(one)
     recover()
-    net:finish(function() net:sleep(20) end)
+    pass(20)
     assert.same({}, seen)
     assert.is_nil(next(gate.records))
   end)
 
   local function is_told()
-    table.sort(lost, function(a, b) return (a[2] or 0) < (b[2] or 0) end)
-    assert.same({ { PLAYER }, { PLAYER, 4 } }, lost)
+    expect_lost { { PLAYER }, { PLAYER, 4 } }
     net:finish(function()
       assert.same({}, (one:nodes(PLAYER)))
       assert.error_matches(function() one:resend(PLAYER) end, "is no client")
@@ -76,7 +79,7 @@ describe("what a client of a world lends:", function()
   it("its client hears of the end of the other service after a shard has died", function()
     recover()
     net:kill_client(gate)
-    net:finish(function() net:sleep(6) end)
+    pass(6)
     is_told()
   end)
 
@@ -98,16 +101,15 @@ describe("what a client of a world lends:", function()
       end
       net:kill_client(gate)
       recover()
-      net:finish(function() net:sleep(6) end)
+      pass(6)
       assert.is_true(asked > 0)
       is_told()
     end)
   end
 
   it("all of it is there again after a shard has died, whatever service it was lent to", function()
-    local second, other = net:member(1), {}
-    second:listen { enter = function(_, target) other[target] = true end,
-                    leave = function(_, target) other[target] = nil end }
+    local second = net:member(1)
+    local other = listen(second)
     net:finish(function()
       one:add_node(PLAYER, 5, 3, {}, { to = second.service })
       one:tick()
@@ -149,8 +151,7 @@ describe("what a client of a world lends:", function()
       heir:take_over(9)
       heir:tick()
     end)
-    table.sort(lost, function(a, b) return (a[2] or 0) < (b[2] or 0) end)
-    assert.same({ { 9 }, { 9, 4 } }, lost)
+    expect_lost { { 9 }, { 9, 4 } }
     recover()
     net:finish(function()
       assert.same({ { 4 }, { 5 } }, { (heir:nodes(PLAYER)), (heir:nodes(9)) })
@@ -164,9 +165,8 @@ describe("what a client of a world lends:", function()
     net:spawn(function() one:add_node(PLAYER, 5, 8, {}, { to = second.service }) end)
     net:spawn(function() one:set_client(PLAYER, { to = second.service }) end)
     net:kill_client(second)
-    net:finish(function() net:sleep(6) end)
-    table.sort(lost, function(a, b) return (a[2] or 0) < (b[2] or 0) end)
-    assert.same({ { PLAYER }, { PLAYER, 5 } }, lost)
+    pass(6)
+    expect_lost { { PLAYER }, { PLAYER, 5 } }
     net:finish(function() assert.same({ 4 }, (one:nodes(PLAYER))) end)
   end)
 
@@ -187,17 +187,14 @@ describe("what a client of a world lends:", function()
     assert.equal(1, begun)
     net:kill_shard(2)
     net:run_until(function() return net.shards[2].blank end)
-    net:spawn(function()
-      player:move(PLAYER, 50, 5)
-      player:flush()
-    end)
+    net:spawn(function() player:flush { PLAYER, 50, 5 } end)
     local function waits()
       local view = net.shards[2].views[PLAYER]
       return view and view.picture ~= nil
     end
     net:run_until(waits)
     views.resend(net.shards[2], { PLAYER })
-    net:finish(function() net:sleep(6) end)
+    pass(6)
     assert.equal(2, begun)
     assert.same({}, picture.known)
   end)
@@ -212,9 +209,8 @@ describe("what a client of a world lends:", function()
     net:kill_client(gate)
     net:run(3)
     line.to = place
-    net:finish(function() net:sleep(3) end)
-    table.sort(lost, function(a, b) return a[1] < b[1] or a[1] == b[1] and (a[2] or 0) < (b[2] or 0) end)
-    assert.same({ { 2, 5 }, { 3 }, { PLAYER }, { PLAYER, 4 } }, lost)
+    pass(3)
+    expect_lost { { 2, 5 }, { 3 }, { PLAYER }, { PLAYER, 4 } }
     net:finish(function()
       assert.same({}, (one:nodes(2)))
       assert.error_matches(function() one:resend(3) end, "is no client")

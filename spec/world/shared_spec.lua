@@ -6,6 +6,7 @@ local client = require "spec.support.client_model"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
 local recovery = require "aoi.skynet.world.recovery"
+local sees = require "spec.support.sees"
 local sync = require "aoi.sync"
 
 local SEED = random_run.seed("world shared")
@@ -13,77 +14,59 @@ local PLAN = { size = 64, reach = 10, tile = 8, shards = { 2, 2 } }
 
 local new_network = network.with { seed = SEED, plan = PLAN, processes = { 2, 2 } }
 
--- Handlers that keep what each node sees, and whether enter and leave alternate.
-local function watcher(list)
-  local seen = {}
-  return {
-    enter = function(...)
-      local _, target = ...
-      assert(not seen[target])
-      seen[target] = true
-      table.insert(list, table.concat({ "+", ... }, " "))
-    end,
-    leave = function(...)
-      local _, target = ...
-      assert(seen[target])
-      seen[target] = nil
-      table.insert(list, table.concat({ "-", ... }, " "))
-    end,
-  }, seen
+local FIVE = { 1, 5, 5, 2, 60, 5, 3, 5, 60, 4, 60, 60, 5, 6, 6 } -- rows, in all shards
+
+-- What enter_many asks of a shard for the n-th time is answered as f(n) has it, if that is anything. Returns a function
+-- that returns n.
+local function answer_enters(member, f)
+  local ask_shard, n = member.ask_shard, 0
+  function member:ask_shard(shard, name, ...)
+    if name ~= "enter" or (...) ~= "enter_many" then return ask_shard(self, shard, name, ...) end
+    n = n + 1
+    local answer, reason = f(n)
+    if answer ~= nil then return answer, reason end
+    return ask_shard(self, shard, name, ...)
+  end
+  return function() return n end
 end
 
 describe("what clients of a world share", function()
   it("rows of enter_many whose home has died since they were claimed are claimed again", function()
-    local net, stale, asked = new_network(), 2, 0
+    local net = new_network()
     local one = net:member(1)
-    local ask_shard = one.ask_shard
-    function one:ask_shard(shard, name, ...)
-      if name == "enter" and (...) == "enter_many" then
-        asked = asked + 1
-        if stale > 0 then
-          stale = stale - 1
-          return "stale"
-        end
-      end
-      return ask_shard(self, shard, name, ...)
-    end
+    local asked = answer_enters(one, function(n) return n <= 2 and "stale" or nil end)
     net:finish(function()
-      one:enter_many({ 1, 5, 5, 2, 60, 5, 3, 5, 60, 4, 60, 60, 5, 6, 6 }, 5, 3)
+      one:enter_many(FIVE, 5, 3)
       one:tick()
       for id = 1, 5 do assert.same({ true, 3 }, { one:has(id), one:kind(id) }) end
       for id = 1, 5 do one:leave(id) end
       one:tick()
       for id = 1, 5 do one:enter(id, 30, 10) end -- no claim is left
     end)
-    assert.equal(6, asked)
+    assert.equal(6, asked())
   end)
+
   it("enter_many that fails behind its first shard leaves nothing entered and nothing claimed", function()
-    local net, asked = new_network(), 0
+    local net = new_network()
     local one = net:member(1)
-    local ask_shard = one.ask_shard
-    function one:ask_shard(shard, name, ...)
-      if name == "enter" and (...) == "enter_many" then
-        asked = asked + 1
-        if asked == 2 then return false, "entity 5 is already in the world" end
-      end
-      return ask_shard(self, shard, name, ...)
-    end
+    local asked = answer_enters(one, function(n)
+      if n == 2 then return false, "entity 5 is already in the world" end
+    end)
     net:finish(function()
-      local rows = { 1, 5, 5, 2, 60, 5, 3, 5, 60, 4, 60, 60, 5, 6, 6 }
-      assert.error_matches(function() one:enter_many(rows) end, "entity 5 is already in the world")
-      assert.equal(2, asked)
+      assert.error_matches(function() one:enter_many(FIVE) end, "entity 5 is already in the world")
+      assert.equal(2, asked())
       one:tick()
       for id = 1, 5 do assert.is_false(one:has(id)) end
-      one:enter_many(rows)
+      one:enter_many(FIVE)
       one:tick()
       for id = 1, 5 do assert.is_true(one:has(id)) end
     end)
   end)
 
   it("overrides hold while both ends change hands, and end with the target's life", function()
-    local net, list = new_network(), {}
+    local net = new_network()
     local one = net:member(1)
-    local handlers, seen = watcher(list)
+    local handlers, seen = sees()
     net:finish(function()
       for id = 1, 3 do one:enter(id, 30, 10 + id) end
       one:add_node(1, 1, 8, handlers)
@@ -164,7 +147,7 @@ describe("what clients of a world share", function()
     for run = 1, 30 do
       local net = new_network { seed = SEED + run, patience = 1, grace = 20 }
       local one, two, other = net:member(1), net:member(2), net:member(1)
-      local taken, handlers, seen = {}, watcher {}
+      local taken, handlers, seen = {}, sees()
       one:on_taken(function(id) taken[#taken + 1] = id end)
       local function check()
         local shard = net.shards[(one:where(1))]
