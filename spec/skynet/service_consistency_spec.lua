@@ -3,6 +3,7 @@
 if not string.pack then return pending "the view of a subscriber: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
+local instead = require "spec.support.instead"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 local reference = require "spec.support.wire_reference"
@@ -57,9 +58,7 @@ local function shadowed(given)
     end
     if shadow.plain_sight then shadow.plain_sight:tick() end
   end
-  return setmetatable(shadow, { __index = function(_, name)
-    return function(_, ...) return core[name](core, ...) end
-  end })
+  return instead(core, shadow)
 end
 
 -- The sight of such a core: walls, and nodes whose views the plain space's sight tells.
@@ -81,9 +80,7 @@ local function shadowed_sight(core)
       leave = function(_, target) views[handle][target] = nil end,
     }, options)
   end
-  return setmetatable(shadow, { __index = function(_, name)
-    return function(_, ...) return real[name](real, ...) end
-  end })
+  return instead(real, shadow)
 end
 
 -- The post of a server whose cores are shadowed.
@@ -94,15 +91,13 @@ local function shadowed_post(server)
     if link ~= nil then server.links[select(3, wire.head(message))].space.core.moved(message) end
     return link
   end
-  server.post = setmetatable({
+  server.post = instead(post, {
     link = function(_, slot, core, number) return post:link(slot, core.real, number) end,
     collect = function(_, core, sight)
       core.told()
       return post:collect(core.real, sight and sight.real)
     end,
-  }, { __index = function(_, name)
-    return function(_, ...) return post[name](post, ...) end
-  end })
+  })
 end
 
 local function same_set(a, b)

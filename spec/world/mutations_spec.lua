@@ -3,6 +3,7 @@
 if not string.pack then return pending "mistakes in the protocol of a world: needs string.pack of Lua 5.3" end
 
 local exact = require "spec.world.exact"
+local instead = require "spec.support.instead"
 local random_run = require "spec.support.random_run"
 local scenes = require "spec.world.scenes"
 local tree = require "spec.support.tree"
@@ -12,22 +13,17 @@ local world = require "aoi.skynet.native" "world"
 local SEED = random_run.seed("world mutations")
 local MOST_EPOCHS = 400
 
--- Methods of the shard's router are replaced by f(router, name, ...).
-local function wrap_router(shard, replaced)
-  local router = shard.router
-  shard.router = setmetatable({}, { __index = function(_, name)
-    return function(_, ...)
-      if replaced[name] then return replaced[name](router, ...) end
-      return router[name](router, ...)
-    end
-  end })
-end
-
-local function each_router(replaced)
+-- In each shard the router, core or post, has that method in place of its own: f(object, ...).
+local function each(what, name, f)
   return function(run)
-    for _, shard in ipairs(run.shards) do wrap_router(shard, replaced) end
+    for _, shard in ipairs(run.shards) do
+      local object = shard[what]
+      shard[what] = instead(object, { [name] = function(_, ...) return f(object, ...) end })
+    end
   end
 end
+
+local function nothing() end
 
 local MOVE, NEAR, FAR, GONE, KIND = 1, 2, 3, 4, 6
 
@@ -45,7 +41,7 @@ local function other_map(change)
 end
 
 local function skip(tag)
-  return each_router { apply = function(router, t, ...) if t ~= tag then return router:apply(t, ...) end end }
+  return each("router", "apply", function(router, t, ...) if t ~= tag then return router:apply(t, ...) end end)
 end
 
 local plain, keeping = scenes.named["two by two"], scenes.named["nodes that keep"]
@@ -60,30 +56,18 @@ tight.area = function(random) return random(7) + 0.5 end
 local mistakes = {
   { "a halo one tile short", keeping, other_map(function(plan) plan.halo = plan.halo - 1 end) },
   { "a hand-over that comes late", tight, other_map(function(plan) plan.hysteresis = plan.tile / 2 end) },
-  { "a hand-over that forgets what was seen", plain, each_router { seen = function() return "", 4 end } },
-  { "a hand-over with an old position", plain, function(run)
-    for _, shard in ipairs(run.shards) do
-      local core = shard.core
-      shard.core = setmetatable({ move = function() end }, { __index = function(_, name)
-        return function(_, ...) return core[name](core, ...) end
-      end })
-    end
-  end },
+  { "a hand-over that forgets what was seen", plain, each("router", "seen", function() return "", 4 end) },
+  { "a hand-over with an old position", plain, each("core", "move", nothing) },
   { "nodes that are not silent when they are given away", plain, function(run)
-    for _, shard in ipairs(run.shards) do
-      local post = shard.post
-      shard.post = setmetatable({ drop = function() end }, { __index = function(_, name)
-        return function(_, ...) return post[name](post, ...) end
-      end })
-      wrap_router(shard, { drop = function(router, id, number) router.space:remove_node(id, number) end })
-    end
+    each("post", "drop", nothing)(run)
+    each("router", "drop", function(router, id, number) router.space:remove_node(id, number) end)(run)
   end },
   { "a ghost that stays when it goes far", plain, skip(FAR) },
   { "an entity that is told as gone too late", all_shapes, skip(GONE) },
   { "a kind that is told to nobody else", all_shapes, skip(KIND) },
   { "a ghost that does not move", plain, skip(MOVE) },
   { "what comes near is not told", plain, skip(NEAR) },
-  { "an area that is changed is lost", plain, each_router { set = function() end } },
+  { "an area that is changed is lost", plain, each("router", "set", nothing) },
   { "a barrier that does not wait", plain, function(run)
     for _, shard in ipairs(run.shards) do
       local apply, late = shard.apply, {}

@@ -9,6 +9,7 @@
 --   replay.replaced[id]                              how many lives of it have ended by the entering of another
 local aoi = require "aoi"
 local hearing = require "spec.world.hearing"
+local instead = require "spec.support.instead"
 local new_sight = require("aoi.sight").new
 local new_sync = require("aoi.sync").new
 local plain = require "aoi.skynet.world.plain"
@@ -168,9 +169,7 @@ function Replay:seen()
     end
     return list, n
   end
-  return setmetatable(seen, { __index = function(_, name)
-    return function(_, ...) return space[name](space, ...) end
-  end })
+  return instead(space, seen)
 end
 
 return replay
