@@ -152,6 +152,17 @@ for setup in fixture.immediate() do
       assert.is_true(w.space:check())
     end)
 
+    it("does not look for a drain that is refused", function()
+      local w = scene()
+      w.space:add_node(1, 11, { radius = 10, keep = 20 })
+      w:move(2, w:at(5))
+      local before = w.space:save()
+      assert.has_error(function() w.space:drain(1) end, "bad argument #1 to 'drain' (table expected, got number)")
+      assert.equal(before, w.space:save())
+      w:move(2, w:at(15))
+      assert.is_false(w.space:sees(1, 11, 2))
+    end)
+
     it("counts moves that are still to be looked at as pending", function()
       local w = scene()
       assert.equal(0, w.space:stats().pending)

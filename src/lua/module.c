@@ -334,6 +334,8 @@ static int l_drain(lua_State *L) {
     laoi_index at = 0;
     uint32_t cursor = 0;
     lua_settop(L, 2);
+    /* Before the flush, which decides what nodes with a margin hold on to. */
+    if (!lua_isnil(L, 2) && !lua_istable(L, 2)) return laoi_typeerror(L, 2, "table");
     if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     laoi_buffer(L, 2, aoi_pending(b->core) * 4);
     laoi_self(L); /* still open? a new table may cause a finalizer to run, which may also move entities */
