@@ -30,7 +30,7 @@ local function waiting(one) return (one.sent - one.acked) & U32 end
 --- The number of the next message, and whether it is to be acknowledged.
 function streams.next(one, window)
   local n = (waiting(one) + 1) & U32
-  return (one.sent + 1) & U32, n % math.max(1, window // 2) == 0 or n >= window
+  return (one.sent + 1) & U32, n % math.max(1, window // 4) == 0 or n >= window
 end
 
 --- All up to that number have been acknowledged; out of range, of what was never sent or already acknowledged, it is
