@@ -4,6 +4,7 @@ if not string.pack then return pending "a map and a world: needs string.pack of 
 
 local aoi = require "aoi"
 local client_model = require "spec.support.client_model"
+local listener = require "spec.support.listener"
 local places = require "spec.support.places"
 local sync = require "aoi.sync"
 
@@ -23,19 +24,12 @@ end
 
 for where, new in pairs(places) do
   describe(("a map and a world (%s)"):format(where), function()
-    local run, heard
-    local handlers = {
-      enter = function(watcher, target) heard[#heard + 1] = ("+%d>%d"):format(watcher, target) end,
-      leave = function(watcher, target) heard[#heard + 1] = ("-%d>%d"):format(watcher, target) end,
-    }
-    local function events()
-      table.sort(heard)
-      local text = table.concat(heard, " ")
-      heard = {}
-      return text
-    end
+    local run, handlers, events
 
-    before_each(function() run, heard = new({ fields = FIELDS }).run, {} end)
+    before_each(function()
+      run = new({ fields = FIELDS }).run
+      handlers, events = listener()
+    end)
 
     it("have extents and layers", function()
       run(function(space)
@@ -48,16 +42,16 @@ for where, new in pairs(places) do
         space:set_extent(2, 11)
         assert.equal(11, space:extent(2))
         space:tick()
-        assert.equal("+1>2", events())
+        assert.equal("+1/1>2", events())
         assert.same({ 2 }, sorted(space:near(62, 30, 2)))
         space:set_layers(2, 6)
         assert.equal(6, space:layers(2))
         space:tick()
-        assert.equal("-1>2", events())
+        assert.equal("-1/1>2", events())
         space:set_area(1, 1, { radius = 10, layers = 4 })
         space:move(2, 30, 51) -- another region
         space:tick()
-        assert.equal("+1>2", events())
+        assert.equal("+1/1>2", events())
         assert.equal(11, space:extent(2))
         assert.equal(6, space:layers(2))
         raises("bad argument #2 to 'set_extent'", space.set_extent, space, 2, -1)
@@ -107,7 +101,7 @@ for where, new in pairs(places) do
         assert.same({ 33, 33 }, { space:position(2) })
         assert.equal(2, space:kind(2))
         space:tick()
-        assert.equal("+2>1", events())
+        assert.equal("+2/7>1", events())
         assert.same({ 7, 8 }, sorted(space:nodes(2)))
         assert.same({ 1 }, sorted(space:seen(2, 7)))
         raises("already", space.join, space, { id = 2, x = 1, y = 1 })

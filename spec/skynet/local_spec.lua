@@ -4,6 +4,7 @@ if not string.pack then return pending "a map of either place: needs string.pack
 local CMD = require("aoi.skynet.requests").CMD
 local Client = require "aoi.skynet.client"
 local methods = require "aoi.skynet.methods"
+local listener = require "spec.support.listener"
 local places = require "spec.support.places"
 
 local kinds = { here = places.here, service = places.service }
@@ -39,18 +40,10 @@ describe("a space of either place", function()
 
   it("tells handlers the same at the tick", function()
     local result = each({ dimensions = 2 }, function(place)
-      local heard = {}
-      local function write(sign)
-        return function(watcher, target, node) heard[#heard + 1] = sign .. watcher .. "/" .. node .. ">" .. target end
-      end
-      local on = { enter = write "+", leave = write "-" }
+      local on, take = listener()
       local function tick()
         place.tick()
-        table.sort(heard)
-        heard[#heard + 1] = "tick"
-        local list = heard
-        heard = {}
-        return table.concat(list, " ")
+        return take()
       end
       local ticks = {}
       place.run(function(space)
@@ -89,7 +82,7 @@ describe("a space of either place", function()
     end)
     assert.same(result.plain, result.here)
     assert.same(result.plain, result.service)
-    assert.equal("+1/1>2 +2/1>1 tick", result.here[1])
+    assert.equal("+1/1>2 +2/1>1", result.here[1])
   end)
 
   it("answers the same", function()

@@ -3,6 +3,7 @@
 if not string.pack then return pending "walls of a map and a world: needs string.pack of Lua 5.3" end
 
 local client_model = require "spec.support.client_model"
+local listener = require "spec.support.listener"
 local places = require "spec.support.places"
 local transport = require "spec.support.transport"
 
@@ -13,17 +14,11 @@ end
 
 for where, new in pairs { service = places.service, world = places.world } do
   describe(("walls of a map and a world (%s)"):format(where), function()
-    local place, run, heard
-    local handlers = {
-      enter = function(watcher, target, node) heard[#heard + 1] = ("+%d/%d>%d"):format(watcher, node, target) end,
-      leave = function(watcher, target, node) heard[#heard + 1] = ("-%d/%d>%d"):format(watcher, node, target) end,
-    }
+    local place, run, handlers, take
 
     local function events()
       place.tick()
-      local list = sorted(heard)
-      heard = {}
-      return table.concat(list, " ")
+      return take()
     end
 
     local function raises(pattern, f)
@@ -31,8 +26,8 @@ for where, new in pairs { service = places.service, world = places.world } do
     end
 
     local function begin(options)
-      place, heard = new(options), {}
-      run = place.run
+      place = new(options)
+      run, handlers, take = place.run, listener()
     end
 
     before_each(function()
@@ -180,21 +175,16 @@ for where, new in pairs { service = places.service, world = places.world } do
 end
 
 describe("walls of the AOI service", function()
-  local net, server, map, heard
-
-  local function note(what)
-    return function(_, target) heard[#heard + 1] = what .. target end
-  end
+  local net, server, map, handlers, take
 
   local function events()
     net:tick(server)
-    local text = table.concat(heard, " ")
-    heard = {}
-    return text
+    return take()
   end
 
   before_each(function()
-    net, heard = transport.new(1), {}
+    net = transport.new(1)
+    handlers, take = listener()
     server = net:serve(1, { window = 4 })
     net:run(function()
       map = net:client(2, 1):open("town", { sight = true })
@@ -204,22 +194,22 @@ describe("walls of the AOI service", function()
   end)
 
   it("count for a whole view after a resync", function()
-    net:run(function() map:add_node(1, 1, 20, note "+", note "-", { sight = true, positions = true }) end)
+    net:run(function() map:add_node(1, 1, 20, handlers, { sight = true, positions = true }) end)
     events()
     server.post:ack(server.subscribers[2].slot, 0, true)
     net:flush(map, { 2, 0, 11 })
-    assert.equal("+2", events())
+    assert.equal("+1/1>2", events())
     assert.same({ 2, 3 }, sorted((map:seen(1, 1))))
   end)
 
   it("are held on to for `linger` ticks", function()
     net:run(function()
       map:open_wall(1)
-      map:add_node(1, 1, 20, note "+", note "-", { sight = true, linger = 2 })
+      map:add_node(1, 1, 20, handlers, { sight = true, linger = 2 })
     end)
-    assert.equal(5, #events())
+    assert.equal("+1/1>2 +1/1>3", events())
     net:run(function() map:shut_wall(1) end)
-    assert.same({ "", "", "-2" }, { events(), events(), events() })
+    assert.same({ "", "", "-1/1>2" }, { events(), events(), events() })
   end)
 
   it("are in all maps of a space or in none", function()
