@@ -14,10 +14,7 @@ local SEED = random_run.seed "world distant"
 local SIDE, REACH = 128, 8
 local WITHIN = 8 -- epochs in which a shard comes to know a distant target, whatever changes hands meanwhile
 
-local function wait(net, epochs)
-  local last = net.exchanges[1].epoch + epochs
-  net:run_until(function() return net.exchanges[1].epoch >= last end, 100)
-end
+local function wait(net, epochs) net:run_epochs(1, epochs, 100) end
 
 -- Applies the messages of a member's client views: pictures[id] is a player. lost(id, target) is called when something
 -- goes, anew(id) when a picture begins anew.

@@ -381,6 +381,12 @@ function Network:run(seconds)
   while self.time < stop do self:step() end
 end
 
+-- Until that process has begun so many epochs more.
+function Network:run_epochs(index, epochs, seconds)
+  local last = self.exchanges[index].epoch + epochs
+  self:run_until(function() return self.exchanges[index].epoch >= last end, seconds)
+end
+
 -- Until f() is true; raises after so many seconds.
 function Network:run_until(f, seconds)
   local stop = self.time + (seconds or 60)

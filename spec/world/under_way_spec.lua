@@ -11,11 +11,6 @@ local SEED = random_run.seed("world under way")
 local GATE = 3 -- the process of the client
 local PLAN = { size = 64, reach = 10, tile = 8, shards = { 2, 2 } }
 
-local function wait(net, epochs)
-  local last = net.exchanges[GATE].epoch + epochs
-  net:run_until(function() return net.exchanges[GATE].epoch >= last end)
-end
-
 local IDS = { 1, 2, 3, 4, 5, 6, 7, 8 }
 
 -- Six of them, at the usual length: the client enters all entities and acts, in a coroutine; meanwhile something
@@ -36,7 +31,7 @@ local function histories(seed, act, disturb, judge)
       if net.exchanges[GATE].epoch >= at then at = net.exchanges[GATE].epoch + disturb(net, random) end
       return outcome
     end, 200)
-    wait(net, 40)
+    net:run_epochs(GATE, 40)
     for _, shard in ipairs(net.shards) do shard:check() end
     judge(net, outcome, member)
   end
@@ -115,7 +110,7 @@ describe("what is under way", function()
       member:on_refused(function(_, n) refused = refused + n end)
       return walk(70, net, member, random)
     end, move_and_kill(), function(net, places)
-      wait(net, 60) -- shards that move wait until clients have restored what is lost
+      net:run_epochs(GATE, 60) -- shards that move wait until clients have restored what is lost
       check_places(net, places)
       assert.equal(0, refused)
     end)
