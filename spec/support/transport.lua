@@ -1,9 +1,7 @@
 -- transport.lua: services that send each other messages, all in one process; random, but the same for the same seed.
 --
---   lines[from .. ">" .. to]    what was sent and has not arrived: in order between two, in any order between others
---
--- A step delivers the first message of some line. A service may be slow (stall), gone (kill: its senders notice) or
--- lost (its senders notice nothing). `time` moves only when a spec moves it.
+-- A step delivers the first message of some line (lines.lua). A service may be slow (stall), gone (kill: its senders
+-- notice) or lost (its senders notice nothing). `time` moves only when a spec moves it.
 --
 --   local net = transport.new(seed)
 --   local server = net:serve(1, { window = 4 })       the AOI service's logic, at address 1
@@ -12,18 +10,20 @@
 --   net:flush(map, rows), net:raises(pattern, f, ...), net:tick(server)     the same with what is done most
 
 local luassert = require "luassert"
+local lines = require "spec.support.lines"
 local rng = require "spec.support.rng"
 
 local transport = {}
 local Network = {}
 Network.__index = Network
 
+local resume = lines.resume
 local unpack = table.unpack or unpack -- luacheck: ignore
 
 function transport.new(seed)
   return setmetatable({
-    random = rng.new(seed or 1), services = {}, lines = {}, order = {}, stalled = {}, lost = {}, waiting = {},
-    asked = 0, time = 0, sent = 0, bytes = 0,
+    lines = lines.new(rng.new(seed or 1)), services = {}, stalled = {}, lost = {}, waiting = {}, asked = 0, time = 0,
+    sent = 0, bytes = 0,
   }, Network)
 end
 
@@ -32,25 +32,8 @@ local function run_forks(service)
   while service and service.forks and service.forks[1] do table.remove(service.forks, 1)() end
 end
 
-local function resume(co, ...)
-  local ok, err = coroutine.resume(co, ...)
-  if not ok then error(debug.traceback(co, err), 0) end
-end
-
 local function spawn(f, ...)
   resume(coroutine.create(f), ...)
-end
-
-local function put(self, from, to, item)
-  local key = from .. ">" .. to
-  local line = self.lines[key]
-  if not line then
-    line = { from = from, to = to, first = 1, last = 0 }
-    self.lines[key] = line
-    self.order[#self.order + 1] = line
-  end
-  line.last = line.last + 1
-  line[line.last] = item
 end
 
 -- Returns true, or nil if there is no service at that address.
@@ -58,7 +41,7 @@ function Network:send(from, to, message)
   if self.lost[to] then return true end
   if not self.services[to] then return nil end
   self.sent, self.bytes = self.sent + 1, self.bytes + #message
-  put(self, from, to, { message = message })
+  self.lines:put(from, to, { message = message })
   return true
 end
 
@@ -68,12 +51,12 @@ function Network:call(from, to, ...)
   self.asked = self.asked + 1
   local co = assert(coroutine.running())
   self.waiting[self.asked] = { co = co, from = from, to = to }
-  put(self, from, to, { request = self.asked, n = select("#", ...), ... })
+  self.lines:put(from, to, { request = self.asked, n = select("#", ...), ... })
   return coroutine.yield()
 end
 
 local function answer(self, line, item, ...)
-  put(self, line.to, line.from, { response = item.request, n = select("#", ...), ... })
+  self.lines:put(line.to, line.from, { response = item.request, n = select("#", ...), ... })
 end
 
 local function dispatch(self, line, item)
@@ -97,17 +80,9 @@ end
 
 -- Delivers one message; returns whether there was one.
 function Network:step()
-  local ready = {}
-  for _, line in ipairs(self.order) do
-    if line.first <= line.last and not self.stalled[line.to] then ready[#ready + 1] = line end
-  end
-  if #ready == 0 then return false end
-  local line = self.random(ready)
-  local item = line[line.first]
-  line[line.first] = nil
-  line.first = line.first + 1
-  arrive(self, line, item)
-  return true
+  local item, line = self.lines:take(function(to) return self.stalled[to] end)
+  if item then arrive(self, line, item) end
+  return item ~= nil
 end
 
 -- Runs f, if given, and delivers until no message is under way to a service that takes it.
@@ -127,7 +102,7 @@ function Network:resume(address) self.stalled[address] = nil end
 
 local function forget(self, address)
   self.services[address] = nil
-  for _, line in ipairs(self.order) do
+  for _, line in ipairs(self.lines.order) do
     if line.to == address then
       for i = line.first, line.last do line[i] = nil end
       line.first, line.last = 1, 0

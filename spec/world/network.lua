@@ -12,10 +12,13 @@ local changes = require "aoi.skynet.world.changes"
 local director = require "aoi.skynet.world.director"
 local Line = require "aoi.skynet.world.line"
 local Shard = require "aoi.skynet.world.shard"
+local lines = require "spec.support.lines"
 local rng = require "spec.support.rng"
 local tiles = require "aoi.skynet.world.tiles"
 local wire = require "aoi.skynet.wire"
 local world_client = require "spec.support.world_client"
+
+local resume = lines.resume
 
 local network = {}
 local Network = {}
@@ -23,20 +26,9 @@ Network.__index = Network
 
 -- f(...) runs when it arrives.
 local function post(self, from, to, f, ...)
-  local key = from .. ">" .. to
-  local line = self.lines[key]
-  if not line then
-    line = { from = from, to = to, first = 1, last = 0 }
-    self.lines[key], self.order[#self.order + 1] = line, line
-  end
-  line.last = line.last + 1
-  line[line.last] = { f = f, arguments = table.pack(...) }
-  return line[line.last]
-end
-
-local function resume(co, ...)
-  local ok, err = coroutine.resume(co, ...)
-  if not ok then error(debug.traceback(co, err), 0) end
+  local item = { f = f, arguments = table.pack(...) }
+  self.lines:put(from, to, item)
+  return item
 end
 
 function Network:spawn(f, ...)
@@ -184,14 +176,14 @@ end
 -- options: seed, plan (of tiles.plan), processes: shards of each, dimensions, engine, interval, window, lose,
 -- log(shard, epoch, line).
 function network.new(options)
-  local plan = tiles.plan(options.plan)
+  local plan, random = tiles.plan(options.plan), rng.new(options.seed)
   local self = setmetatable({
-    random = rng.new(options.seed), plan = plan, map = tiles.map(plan), dimensions = options.dimensions or 2, time = 0,
-    interval = options.interval or 0.1, window = options.window or 32, lose = options.lose or 0, silence = 0,
-    lines = {}, order = {}, shards = {}, exchanges = {}, members = {}, services = {}, options = options,
-    member_count = 0, killed = {}, stopped = {}, asked = {}, deaths = 0,
-    calls = {}, ended = {}, again = {}, logics = {}, addresses = {}, places = {}, homes = {}, moved = 0,
-    epochs = {}, lost = 0, running = 0, sleepers = {}, steps = 0,
+    random = random, lines = lines.new(random), plan = plan, map = tiles.map(plan), options = options,
+    dimensions = options.dimensions or 2, interval = options.interval or 0.1, window = options.window or 32,
+    lose = options.lose or 0, silence = 0, time = 0, steps = 0, running = 0, sleepers = {}, epochs = {},
+    shards = {}, homes = {}, places = {}, logics = {}, addresses = {}, exchanges = {}, ended = {}, again = {},
+    members = {}, services = {}, member_count = 0, calls = {}, asked = {}, killed = {}, stopped = {},
+    deaths = 0, moved = 0, lost = 0,
   }, Network)
   local processes, shard = {}, 0
   -- What a shard writes of an epoch counts once its parts have been taken.
@@ -345,22 +337,13 @@ end
 
 -- Delivers one message of a random line; some time passes.
 function Network:step()
-  local ready = {}
-  for _, line in ipairs(self.order) do
-    if line.first <= line.last and not self.stopped[process_of(line.to)] then ready[#ready + 1] = line end
+  local item, line = self.lines:take(function(to) return self.stopped[process_of(to)] end)
+  if item and not dead(self, line.to) then
+    item.f(table.unpack(item.arguments, 1, item.arguments.n))
+  elseif item and item.lost then
+    item.lost()
   end
-  if #ready > 0 then
-    local line = self.random(ready)
-    local item = line[line.first]
-    line[line.first] = nil
-    line.first = line.first + 1
-    if not dead(self, line.to) then
-      item.f(table.unpack(item.arguments, 1, item.arguments.n))
-    elseif item.lost then
-      item.lost()
-    end
-  end
-  self.time = self.time + (#ready > 0 and 0.0005 or 0.01)
+  self.time = self.time + (item and 0.0005 or 0.01)
   for i = #self.sleepers, 1, -1 do
     local sleeper = self.sleepers[i]
     if self.time >= sleeper.at then
@@ -369,7 +352,7 @@ function Network:step()
     end
   end
   self.steps = self.steps + 1
-  if self.steps % 10 == 0 or #ready == 0 then
+  if self.steps % 10 == 0 or not item then
     for index, exchange in pairs(self.exchanges) do
       if exchange and not dead(self, "x" .. index) and not self.stopped[index] then exchange:poll() end
     end
