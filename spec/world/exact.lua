@@ -18,25 +18,27 @@ Run.__index = Run
 
 local CLIENT = 1
 
+-- What differs between instances is given.
+local function new_shard(self, options)
+  options.engine, options.dimensions, options.sight = self.engine, self.dimensions, self.sight ~= nil
+  options.quantum, options.fields = pictures.quantum, pictures.fields
+  return Shard.new(options)
+end
+
 function exact.new(scene, engine, seed)
   local plan = tiles.plan(scene.plan)
   local self = setmetatable({
     scene = scene, random = rng.new(seed), plan = plan, map = tiles.map(plan), dimensions = scene.dimensions,
-    shards = {}, outbox = world.outbox(scene.dimensions, CLIENT, false, plan.shards), epoch = 0,
+    engine = engine, shards = {}, outbox = world.outbox(scene.dimensions, CLIENT, false, plan.shards), epoch = 0,
     space = aoi.new { engine = engine, dimensions = scene.dimensions, delivery = "deferred" },
     early = {}, alive = {}, dead = {}, people = {}, handle = 0, nodes = {}, drained = {},
-    counters = { events = 0, handed = 0, epochs = 0, seen = 0, of_sight = 0 },
+    counters = { events = 0 },
   }, Run)
   if scene.walls then
     self.sight, self.walls, self.wall_of, self.wishes = new_sight(self.space), wall_list.new(), {}, 0
   end
-  self.terms, self.retired, self.engine = {}, {}, engine
-  for number = 1, plan.shards do
-    self.shards[number] = Shard.new {
-      number = number, plan = plan, engine = engine, dimensions = scene.dimensions, sight = scene.walls ~= nil,
-      quantum = pictures.quantum, fields = pictures.fields,
-    }
-  end
+  self.terms, self.retired = {}, {}
+  for number = 1, plan.shards do self.shards[number] = new_shard(self, { number = number, plan = plan }) end
   if scene.views then self.pictures = pictures.new(self) end
   self.hears = hearing(self)
   for i = 1, scene.population do self.dead[i] = { id = scene.id(i), nodes = {} } end
@@ -214,11 +216,16 @@ local function reference(self)
   end
   for _, c in ipairs(todo[7]) do space[c[2]](space, c[1].id, c[3]) end
   if self.pictures then self.pictures:reference() end
-  local _, n = space:drain(self.drained)
-  self.count = n
+  self.count = select(2, space:drain(self.drained))
   if self.sight then self.sight:tick() end
-  self.counters.of_sight = self.counters.of_sight + self.count - n
   return self.drained, self.count
+end
+
+-- In the coming epoch.
+local function order_all(self, change)
+  for _, list in ipairs { self.shards, self.retired } do
+    for _, one in ipairs(list) do one:order("change", change, self.epoch) end
+  end
 end
 
 -- A wall somewhere, shorter than most areas.
@@ -243,9 +250,7 @@ local function build(self)
     local verb = random { "open", "open", "shut", "shut", self.walls.last < self.scene.walls and "shut" or "remove" }
     wish(verb, id)
   end
-  for _, list in ipairs { self.shards, self.retired } do
-    for _, one in ipairs(list) do one:order("change", { walls = wishes }, self.epoch) end
-  end
+  order_all(self, { walls = wishes })
   for _, one in ipairs(wishes) do
     wall_list.enter(self.walls, one, function(id)
       local wall, sight = self.walls.list[id], self.sight
@@ -261,7 +266,15 @@ local function build(self)
   end
 end
 
-local function key(kind, watcher, node, target) return kind .. " " .. watcher .. " " .. node .. " " .. target end
+-- Events by what they are: how many more of each the shards tell.
+local function counter()
+  local all = {}
+  return all, function(more, kind, watcher, node, target)
+    local key = ("%d %d %d %d"):format(kind, watcher, node, target)
+    local event = all[key] or { kind = kind, watcher = watcher, node = node, target = target, key = key, count = 0 }
+    event.count, all[key] = event.count + more, event
+  end
+end
 
 -- The mail of a shard: `routes`, and `events` of nodes, each written by one shard.
 local function hear(self, mail, count)
@@ -274,8 +287,8 @@ local function hear(self, mail, count)
     local node = assert(self.nodes[group.handle], "a group of a node that is closed")
     assert(node.heard < self.epoch, "a node has two groups in an epoch")
     node.heard = self.epoch
-    for _, target in ipairs(group.leaves) do count(aoi.LEAVE, node[1], node[2], target) end
-    for _, target in ipairs(group.enters) do count(aoi.ENTER, node[1], node[2], target) end
+    for _, target in ipairs(group.leaves) do count(1, aoi.LEAVE, node[1], node[2], target) end
+    for _, target in ipairs(group.enters) do count(1, aoi.ENTER, node[1], node[2], target) end
     if group.close then self.nodes[group.handle] = nil end
   end
 end
@@ -298,46 +311,30 @@ local function change_map(self)
     for name, value in pairs(plan) do copy[name] = value end
     copy.owners = self.map:owners()
     self.retired[#self.retired + 1] = self.shards[number]
-    self.shards[number] = Shard.new {
-      number = number, plan = copy, engine = self.engine, dimensions = self.dimensions, term = self.terms[number],
-      terms = self.terms, epoch = self.epoch - 1, sight = self.sight ~= nil, quantum = pictures.quantum,
-      fields = pictures.fields,
+    self.shards[number] = new_shard(self, {
+      number = number, plan = copy, term = self.terms[number], terms = self.terms, epoch = self.epoch - 1,
       walls = self.walls and wall_list.copy(self.walls),
-    }
-    self.counters.instances = (self.counters.instances or 0) + 1
+    })
   end
-  local change = { tiles = table.concat(rows), moves = moves }
-  for _, list in ipairs { self.shards, self.retired } do
-    for _, one in ipairs(list) do one:order("change", change, self.epoch) end
-  end
-  self.map:assign(change.tiles)
+  order_all(self, { tiles = table.concat(rows), moves = moves })
+  self.map:assign(table.concat(rows))
 end
 
 -- A shard holds on to what lingers while it knows where that is: where one space still holds on to it, the shard has
 -- told its leave, and tells an enter if it comes back in sight meanwhile.
-local function is_early(self, k, count)
-  local kind, watcher, node, target = k:match "(%S+) (%S+) (%S+) (%S+)"
-  local pair = ("%s %s %s"):format(watcher, node, target)
-  watcher, node, target = tonumber(watcher), tonumber(node), tonumber(target)
+local function is_early(self, e)
+  local pair = ("%d %d %d"):format(e.watcher, e.node, e.target)
   if self.early[pair] then
-    local back = kind == tostring(aoi.ENTER) and count == 1 or kind == tostring(aoi.LEAVE) and count == -1
+    local back = e.count == (e.kind == aoi.ENTER and 1 or -1)
     self.early[pair] = not back or nil
     return back
   end
-  if not self.sight or kind ~= tostring(aoi.LEAVE) or count ~= 1 then return false end
-  if self.sight:explain(watcher, node, target).why ~= "lingers" then return false end
-  local shard = self.shards[self.outbox:where(watcher)]
-  if shard.core:has(target) and not select(2, shard.router:ghost(target)) then return false end
-  self.early[pair], self.counters.early = true, (self.counters.early or 0) + 1
+  if not self.sight or e.kind ~= aoi.LEAVE or e.count ~= 1 then return false end
+  if self.sight:explain(e.watcher, e.node, e.target).why ~= "lingers" then return false end
+  local shard = self.shards[self.outbox:where(e.watcher)]
+  if shard.core:has(e.target) and not select(2, shard.router:ghost(e.target)) then return false end
+  self.early[pair] = true
   return true
-end
-
--- What a node shows from far away and has left, its shard learns some epochs later.
-local function is_late(self, k, count)
-  if not self.pictures then return false end
-  local kind, watcher, node, target = k:match "(%S+) (%S+) (%S+) (%S+)"
-  return self.pictures:is_late(math.tointeger(kind), math.tointeger(watcher), math.tointeger(node),
-    math.tointeger(target), count)
 end
 
 -- One epoch. Returns the number of events, and of keys in which the two differ with one of them.
@@ -350,7 +347,8 @@ function Run:step()
   self.epoch = here
   if self.scene.changes and self.random(3) == 1 then change_map(self) end
   if self.sight and self.random(2) == 1 then build(self) end
-  local inbox, diff, example, events, bad = {}, {}, nil, 0, 0
+  local inbox, example, bad = {}, nil, 0
+  local events, count = counter()
   for number in ipairs(self.shards) do inbox[number] = {} end
   for _, list in ipairs { self.shards, self.retired } do
     for _, shard in ipairs(list) do
@@ -361,10 +359,7 @@ function Run:step()
     local mail = shard:apply(here, parts)
     for _, one in pairs(mail) do
       if self.pictures and one.letters then self.pictures:hear(one.letters.packets or {}) end
-      hear(self, one, function(...)
-        local k = key(...)
-        diff[k] = (diff[k] or 0) + 1
-      end)
+      hear(self, one, count)
     end
   end
   for number, shard in ipairs(self.shards) do apply(shard, inbox[number]) end
@@ -373,19 +368,15 @@ function Run:step()
     if self.retired[i].applied > self.retired[i].names + 3 then table.remove(self.retired, i):shutdown() end
   end
   local drained, n = reference(self)
-  for i = 1, 4 * n, 4 do
-    local k = key(drained[i], drained[i + 1], drained[i + 3], drained[i + 2])
-    diff[k] = (diff[k] or 0) - 1
-    events = events + 1
-  end
-  for k, count in pairs(diff) do
-    if count ~= 0 and not is_early(self, k, count) and not is_late(self, k, count) then
-      bad, example = bad + 1, ("%s: %+d"):format(k, count)
+  for i = 1, 4 * n, 4 do count(-1, drained[i], drained[i + 1], drained[i + 3], drained[i + 2]) end
+  for _, e in pairs(events) do
+    if e.count ~= 0 and not is_early(self, e) and not (self.pictures and self.pictures:is_late(e)) then
+      bad, example = bad + 1, ("%s: %+d"):format(e.key, e.count)
     end
   end
   if self.pictures and bad == 0 then bad, example = self.pictures:compare() end
-  self.counters.events = self.counters.events + events
-  return events, bad, example
+  self.counters.events = self.counters.events + n
+  return n, bad, example
 end
 
 -- A ghost is what its owner has, but one that came with a hand-over, until its owner has named it.
@@ -417,7 +408,7 @@ function Run:verify()
       if not select(2, shard.router:ghost(id)) then check_ghost(self, shard, id, real[id]) end
     end
   end
-  end
+end
 
 function Run:handed()
   local n = 0

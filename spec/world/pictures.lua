@@ -281,11 +281,11 @@ local function is_past(self, id, target)
 end
 
 --- Whether an event that only one of both has is of a target far away which has left, as its shard learns some epochs
--- later. kind, watcher, node, target: of the event; count: how many more the world has.
-function Pictures:is_late(kind, watcher, node, target, count)
-  local pair = ("%d/%d/%d"):format(watcher, node, target)
-  if not is_past(self, watcher, target) and not self.doubted[pair] then return false end
-  local seen = (self.doubted[pair] or 0) + (kind == aoi.ENTER and count or -count)
+-- later. event: kind, watcher, node, target; count: how many more the world has.
+function Pictures:is_late(event)
+  local pair = ("%d/%d/%d"):format(event.watcher, event.node, event.target)
+  if not is_past(self, event.watcher, event.target) and not self.doubted[pair] then return false end
+  local seen = (self.doubted[pair] or 0) + (event.kind == aoi.ENTER and event.count or -event.count)
   self.doubted[pair] = seen ~= 0 and seen or nil
   return true
 end
