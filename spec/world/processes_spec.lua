@@ -14,10 +14,10 @@ local ACTIONS = random_run.steps(80)
 local RUNS = random_run.runs(4)
 local GATE = 4 -- the process of all clients, without shards
 
-local function scene_of(lose, patience)
+local function scene_of(lose, walls, patience)
   return {
     processes = { 2, 2, 2, 0 }, nodes = { p1 = 2, p2 = 2, p3 = 2, p4 = 0 }, patience = patience or 5, lose = lose,
-    grace = 60,
+    grace = 60, walls = walls,
     plan = { size = 60, reach = 10, tile = 4, shards = 6 }, process_of = function() return GATE end,
     area = function(random) return random(9) end, id = function(i) return i end,
   }
@@ -25,6 +25,25 @@ end
 
 -- Histories that once went wrong.
 local REGULAR = { 627006, 627007, 627033, 627050, 627087 }
+
+-- The processes of the world without that of the clients.
+local function others(net)
+  local list = {}
+  for index in pairs(net.exchanges[GATE].processes) do list[#list + 1] = index ~= GATE and index or nil end
+  table.sort(list)
+  return list
+end
+
+local function name_of(net, index) return net.exchanges[index].processes[index].name end
+
+-- In a coroutine: once a process has ended. Returns why it has.
+local function start_again(net, index, f)
+  repeat net:sleep(0.05) until net.ended[index]
+  local reason = net.ended[index]
+  net.ended[index], net.killed[index] = nil, true
+  net:start_process(name_of(net, index), f)
+  return reason
+end
 
 -- Kills one of the processes, and starts it again some epochs later, at once or late.
 local function killer()
@@ -38,7 +57,7 @@ local function killer()
       return
     end
     local victim = table.remove(alive, net.random(#alive))
-    down = net.exchanges[victim].processes[victim].name
+    down = name_of(net, victim)
     net:kill_process(victim)
     at = epoch + net.random(50)
   end
@@ -51,9 +70,7 @@ local function parter()
   return function(net)
     if net.exchanges[GATE].epoch < at then return end
     at = math.huge
-    local list, cut, stood = {}, {}, {}
-    for index in pairs(net.exchanges[GATE].processes) do list[#list + 1] = index ~= GATE and index or nil end
-    table.sort(list)
+    local list, cut, stood = others(net), {}, {}
     for _ = 1, net.random(#list - 1) do cut[table.remove(list, 1 + net.random(#list - 1))] = true end
     net:spawn(function()
       net:part(cut)
@@ -62,12 +79,7 @@ local function parter()
       net:sleep(4)
       for index in pairs(cut) do assert.equal(stood[index], net.exchanges[index].epoch) end
       net:part {}
-      for index in pairs(cut) do
-        repeat net:sleep(0.05) until net.ended[index]
-        local name = net.exchanges[index].processes[index].name
-        net.ended[index], net.killed[index] = nil, true
-        net:start_process(name, function() at = net.exchanges[GATE].epoch + 40 end)
-      end
+      for index in pairs(cut) do start_again(net, index, function() at = net.exchanges[GATE].epoch + 40 end) end
     end)
   end
 end
@@ -88,18 +100,10 @@ end
 
 -- Has a process leave, and starts it again, one after another.
 local function restart(net, done)
-  local list = {}
-  for index in pairs(net.exchanges[GATE].processes) do list[#list + 1] = index ~= GATE and index or nil end
-  table.sort(list)
+  local list = others(net)
   local index = list[net.random(#list)]
-  local name = net.exchanges[index].processes[index].name
-  director.wish(net.exchanges[GATE], { drain = name })
-  net:spawn(function()
-    repeat net:sleep(0.05) until net.ended[index]
-    assert.equal("this process has left it", net.ended[index])
-    net.ended[index], net.killed[index] = nil, true
-    net:start_process(name, done)
-  end)
+  director.wish(net.exchanges[GATE], { drain = name_of(net, index) })
+  net:spawn(function() assert.equal("this process has left it", start_again(net, index, done)) end)
   return math.huge
 end
 
@@ -127,9 +131,7 @@ local function check(run, space)
 end
 
 local function killed(seed, disturb, walls)
-  local scene = scene_of(0.05, 2)
-  scene.walls = walls
-  local run = play.run(scene, seed, ACTIONS, disturb)
+  local run = play.run(scene_of(0.05, walls, 2), seed, ACTIONS, disturb)
   run.asked = {} -- what has died with a shard is in no answer until it has been restored
   local _, total, space = play.reference(run)
   check(run, space)
@@ -138,9 +140,8 @@ local function killed(seed, disturb, walls)
 end
 
 local function moved(seed, act, walls)
-  local count, scene = { done = 0 }, scene_of(0.1)
-  scene.walls = walls
-  local run = play.run(scene, seed, ACTIONS, mover(act, count))
+  local count = { done = 0 }
+  local run = play.run(scene_of(0.1, walls), seed, ACTIONS, mover(act, count))
   local reference, total, space, answers = play.reference(run)
   check(run, space)
   play.check_heard(run, reference)
