@@ -16,7 +16,7 @@ describe("clients of a world", function()
   for i, scene in ipairs(scenes) do
     it("hear what one space tells: " .. scene.name, function()
       local run = play.run(scene, SEED + 10 * i, ACTIONS)
-      local net, members, last = run.net, run.members, run.last
+      local net, members = run.net, run.members
       local nodes, total, space, answers = play.reference(run)
       local handed, overruns, resyncs = 0, 0, 0
       for _, shard in ipairs(net.shards) do handed = handed + shard.counters.handed end
@@ -25,10 +25,6 @@ describe("clients of a world", function()
         resyncs = resyncs + member.client.counters.resyncs
       end
       for _, exchange in ipairs(net.exchanges) do overruns = overruns + exchange.counters.overruns end
-      local strays = 0
-      for _, shard in ipairs(net.shards) do strays = strays + shard.counters.strays end
-      local text = "%s: %d epochs, %d events, %d hand-overs, %d answers, %d strays, %d calls failed, %d resyncs"
-      print(text:format(scene.name, last, total, handed, answers, strays, net.lost, resyncs))
       play.check_refusals(scene, run)
       play.check_end(run, space)
       if scene.slow then
@@ -37,7 +33,7 @@ describe("clients of a world", function()
         play.check_heard(run, nodes)
       end
       assert(handed > 0 and total > 0)
-      assert(ACTIONS < 150 or (handed > ACTIONS / 4 and total > ACTIONS)) -- the first epochs have fewer
+      assert(ACTIONS < 150 or (handed > ACTIONS / 4 and total > ACTIONS and answers > 0)) -- the first epochs have fewer
     end)
   end
 end)
