@@ -73,9 +73,7 @@ describe("moves that go astray", function()
       assert.equal(LEFT, (other:position(id))) -- it knows the way to the left
       hand_over(net, one, id, 2)
       come_again(net, one, id, RIGHT)
-      other:move(id, RIGHT, 9)
-      other:flush()
-      net:run(4)
+      go(net, other, id, RIGHT, 9, 4)
       local x, y = one:position(id)
       assert.same({ RIGHT, 9 }, { x, y }, "home " .. home)
     end
@@ -106,8 +104,7 @@ describe("moves that go astray", function()
   it("of an earlier life are not for the next one", function()
     local net, id, one = begun(3)
     hand_over(net, one, id)
-    one:move(id, MIDDLE, 9) -- to the left shard, which sends it on in the next epoch
-    one:flush()
+    one:flush { id, MIDDLE, 9 } -- to the left shard, which sends it on in the next epoch
     net:post(one)
     one:leave(id)
     one:enter(id, MIDDLE, 1)
@@ -125,8 +122,7 @@ describe("moves that go astray", function()
     net:run(2)
     one:enter(id, LEFT, 1)
     net:close()
-    one:move(id, LEFT, 2)
-    one:flush()
+    one:flush { id, LEFT, 2 }
     net:apply()
     net:post(one)
     assert.equal(1, one.outbox:where(id))
@@ -138,8 +134,7 @@ describe("moves that go astray", function()
     for home = 1, PLAN.shards do
       local net, id, one = begun(home)
       hand_over(net, one, id)
-      one:move(id, MIDDLE, 9)
-      one:flush() -- to the left shard
+      one:flush { id, MIDDLE, 9 } -- to the left shard
       net:post(one)
       assert.equal(2, one.outbox:where(id))
       assert.equal(9, (select(2, one:position(id))), "home " .. home)
@@ -158,9 +153,7 @@ describe("moves that go astray", function()
     local net, id, one, other = begun(1)
     hand_over(net, one, id, 2)
     other.outbox:set(id, 1)
-    other:move(id, MIDDLE, 9)
-    other:flush() -- the home sends it on to the middle shard
-    net:run()
+    go(net, other, id, MIDDLE, 9) -- the home sends it on to the middle shard
     one:leave(id)
     one:enter(id, RIGHT, 1)
     net:run()
@@ -203,8 +196,7 @@ describe("moves that go astray", function()
     local net, id, one, _, refused = begun(3)
     one:leave(id)
     net:run(2) -- before that its home may not know it, and a late move would be no news
-    one:move(id, LEFT, 9)
-    one:flush()
+    one:flush { id, LEFT, 9 }
     assert.same({ id }, refused)
   end)
 
@@ -216,9 +208,7 @@ describe("moves that go astray", function()
     net:run()
     assert.equal(LEFT, (one:position(id)))
     other:leave(id)
-    one:move(id, LEFT, 9)
-    one:flush() -- it is refused by the home, two epochs later
-    net:run(3)
+    go(net, one, id, LEFT, 9, 3) -- it is refused by the home, two epochs later
     one:enter(id, LEFT, 1)
     net:run()
     one:move(id, LEFT, 2)
@@ -242,19 +232,13 @@ describe("moves that go astray", function()
   it("of who has handed over the control do not come after those of who has taken it", function()
     local net, id, one, other = begun(3)
     hand_over(net, one, id)
-    one:move(id, MIDDLE, 9) -- to the left shard: it comes an epoch later
-    one:flush()
+    one:flush { id, MIDDLE, 9 } -- to the left shard: it comes an epoch later
     net:post(one)
-    one:move(id, MIDDLE, 10)
-    one:flush()
+    one:flush { id, MIDDLE, 10 }
     other.outbox:set(id, 2)
-    other:move(id, MIDDLE, 11)
-    other:flush()
-    net:run(3)
+    go(net, other, id, MIDDLE, 11, 3)
     assert.equal(11, (select(2, one:position(id))))
-    other:move(id, RIGHT, 11) -- that is known after a hand-over, too
-    other:flush()
-    net:run(2)
+    go(net, other, id, RIGHT, 11, 2) -- that is known after a hand-over, too
     assert.same({ 2, other:batch(), 1, one:batch() }, { net.shards[3].router:mover(id) })
   end)
 end)
@@ -266,9 +250,7 @@ describe("shards in different epochs", function()
     local ask = other.ask_now
     function other.ask_now(shard, after, name, ...)
       if name == "whose" then -- it arrives there before its home is asked
-        one:move(id, MIDDLE, 8)
-        one:flush()
-        net:run()
+        go(net, one, id, MIDDLE, 8)
         other.ask_now = ask
       end
       return ask(shard, after, name, ...)
@@ -291,9 +273,7 @@ describe("shards in different epochs", function()
           asked = asked + (name == what and 1 or 0)
           if asked == 2 then -- one shard has answered
             local x = one:position(7) == way[1] and way[2] or way[1]
-            one:move(7, x, 8)
-            one:flush()
-            net:run()
+            go(net, one, 7, x, 8)
           end
           return ask(shard, after, name, ...)
         end
@@ -423,16 +403,14 @@ describe("moves that are sent faster than they are applied", function()
     one:enter(id, LEFT, 8)
     net:run()
     for y = 1, 100 do
-      one:move(id, LEFT, y / 10)
-      one:flush()
+      one:flush { id, LEFT, y / 10 }
     end
     assert(sent <= 4 and #forked == 1, "messages pile up")
     forked[1]()
     assert.same({ 5, 1 }, { sent, ticks })
     assert.equal(10, (select(2, one:position(id)))) -- the last one
     for y = 1, 100 do
-      one:move(id, LEFT, y / 20)
-      one:flush()
+      one:flush { id, LEFT, y / 20 }
     end
     assert.equal(5, (select(2, one:position(id)))) -- a request takes them along
     one:move(id, LEFT, 6)
