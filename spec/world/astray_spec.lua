@@ -32,8 +32,7 @@ local function begun(home)
 end
 
 local function go(net, one, id, x, y, epochs)
-  one:move(id, x, y)
-  one:flush()
+  one:flush { id, x, y }
   net:run(epochs)
 end
 

@@ -69,13 +69,11 @@ describe("world:balance", function()
       assert.error_matches(function() one:balance(nil, 0) end, "#2 to 'balance' %(seconds above 0 expected, got 0%)")
       assert.error_matches(function() one:balance(nil, "soon") end, "#2 to 'balance' %(number expected, got string%)")
       assert.error_matches(function() one:balance(nil, 1e300) end, "#2 to 'balance' %(at most 1000000 seconds expected")
+      local answers = { { { 1, 1, 1, 1, 4 } }, { { 1, 1, 1, 1, 9 } }, "odd", { { 1, 1, 1, 1, 4 }, 5 }, 6 }
       one:balance(function(info)
         seen[#seen + 1] = info
-        if #seen == 1 then return { { 1, 1, 1, 1, 4 } } end
-        if #seen == 2 then return { { 1, 1, 1, 1, 9 } } end
-        if #seen == 3 then error "odd" end
-        if #seen == 4 then return { { 1, 1, 1, 1, 4 }, 5 } end
-        if #seen == 5 then return 6 end
+        if #seen == 3 then error(answers[3]) end
+        return answers[#seen]
       end, 1)
       net:sleep(8)
       assert.equal(4, (one:where(1)))

@@ -83,8 +83,7 @@ describe("a target far away", function()
       net:spawn(function()
         member:move(1, x, 4, z)
         member:move(2, 128 - x, 4, z)
-        member:move(3, 100 - step, 4, z)
-        member:flush()
+        member:flush { 3, 100 - step, 4, z }
       end)
       wait(net, 1)
     end

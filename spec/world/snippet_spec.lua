@@ -2,13 +2,11 @@
 if not string.pack then return pending "the page of worlds: needs string.pack of Lua 5.3" end
 
 local network = require "spec.world.network"
+local process = require "spec.support.process"
 
 describe("the page of worlds", function()
   it("shows what happens", function()
-    local file = assert(io.open "docs/world.md")
-    local text = file:read "*a"
-    file:close()
-    local code = assert(text:match "\n```lua\n(.-)\n```")
+    local code = assert(process.read("docs/world.md"):match "\n```lua\n(.-)\n```")
     local expected, printed, net = {}, {}, nil
     for line in code:gmatch "%-%-> ([^\n]*)" do expected[#expected + 1] = line end
     local library = {}
@@ -24,14 +22,12 @@ describe("the page of worlds", function()
     local chunk = assert(load(code, "=docs/world.md", "t", {
       require = function(name) return name == "aoi.skynet" and library or require(name) end, print = print_line,
     }))
-    local finished, ok, err = false, nil, nil
-    local co = coroutine.create(function()
-      ok, err = xpcall(chunk, debug.traceback)
+    local finished = false
+    coroutine.wrap(function()
+      chunk()
       finished = true
-    end)
-    assert(coroutine.resume(co))
+    end)()
     net:run_until(function() return finished end, 60)
-    assert(ok, err)
     assert.same(expected, printed)
   end)
 end)

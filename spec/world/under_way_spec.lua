@@ -54,8 +54,7 @@ local function walk(epochs, net, member, random)
   repeat
     local id = IDS[random(#IDS)]
     at[id] = { random() * 64, random() * 64 }
-    member:move(id, at[id][1], at[id][2])
-    member:flush()
+    member:flush { id, at[id][1], at[id][2] }
     net:sleep(random() * 0.05)
   until net.exchanges[GATE].epoch >= last
   return at
