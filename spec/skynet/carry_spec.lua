@@ -17,9 +17,8 @@ local function sorted(list, n)
 end
 
 local function raises(text, f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok, text)
-  assert.matches(text, err)
+  local arguments = table.pack(...)
+  assert.error_matches(function() f(table.unpack(arguments, 1, arguments.n)) end, text)
 end
 
 for where, new in pairs(places) do

@@ -4,6 +4,7 @@ if not string.pack then return pending "the client library: needs string.pack of
 local options = require "aoi.skynet.service_options"
 
 describe("the client library", function()
+  local EXCHANGE, SHARD = 6, 9
   local kept, library, origin, answer, sent
 
   local function nothing() return nil end
@@ -55,6 +56,14 @@ describe("the client library", function()
     assert.is_false(ok)
     assert.matches("^[^:]*library_spec.lua:%d+: bad argument ", err)
     assert.matches(text, err, 1, true)
+  end
+
+  local function open_world()
+    answer = {
+      { number = 1, shards = 1, dimensions = 2, epoch = 0, heartbeat = 5, places = { { address = SHARD } } },
+    }
+    package.loaded.skynet.localname = function() return EXCHANGE end
+    return library.world "earth"
   end
 
   it("points at the caller's line", function()
@@ -113,9 +122,7 @@ describe("the client library", function()
     answer = { true, 1, 1, 2, 5 }
     local map = library.open(".aoi", "map")
     assert.error_matches(function() map:enter(1, 5, print) end, "^" .. wrong .. "$")
-    answer = { { number = 1, shards = 1, dimensions = 2, epoch = 0, heartbeat = 5, places = { { address = 9 } } } }
-    package.loaded.skynet.localname = function() return 6 end
-    local world = library.world "earth"
+    local world = open_world()
     answer = { true, 1, { 1 } }
     assert.error_matches(function() world:put(1, "hp", print) end, "^" .. wrong .. "$")
     assert.is_false(world.closed)
@@ -139,10 +146,8 @@ describe("the client library", function()
         world:flush()
       end,
     } do
-      answer = { { number = 1, shards = 1, dimensions = 2, epoch = 0, heartbeat = 5, places = { { address = 9 } } } }
-      package.loaded.skynet.localname = function() return 6 end
+      local world, reason = open_world(), nil
       local call, send = package.loaded.skynet.call, package.loaded["skynet.core"].send
-      local world, reason = library.world "earth", nil
       world:on_close(function(why) reason = why end)
       for _, name in ipairs { "send", "rawsend", "redirect" } do package.loaded.skynet[name] = nothing end
       package.loaded["skynet.core"].send = nothing
@@ -156,11 +161,8 @@ describe("the client library", function()
 
   -- On real skynet a call that waits for a service fails when that exits, and not when it is killed.
   it("lets a request of a world fail whose shard is killed after the exchange", function()
-    local skynet, alive, asleep, calls = package.loaded.skynet, { [6] = true, [9] = true }, {}, {}
-    local EXCHANGE, SHARD = 6, 9
-    answer = { { number = 1, shards = 1, dimensions = 2, epoch = 0, heartbeat = 5, places = { { address = SHARD } } } }
-    skynet.localname = function() return EXCHANGE end
-    local world = library.world "earth"
+    local skynet, alive, asleep, calls = package.loaded.skynet, { [EXCHANGE] = true, [SHARD] = true }, {}, {}
+    local world = open_world()
     skynet.send = function(to) return alive[to] end
     package.loaded["skynet.core"].send = skynet.send
     skynet.call = function(to)

@@ -50,12 +50,13 @@ describe("one coroutine for all events", function()
       function(source) log[#log + 1] = "waits for " .. source end)
   end
 
+  local function send(f, ...)
+    for _, message in ipairs { ... } do f(OURS, message, 1, 0, PEER) end
+  end
+
   it("takes one after the other, and another one goes on where a handler waits", function()
     local f = replaced(dispatch)
-    f(OURS, "a", 1, 0, PEER)
-    f(OURS, "left", 1, 0, PEER)
-    f(OURS, "waits", 1, 0, PEER)
-    f(OURS, "b", 1, 0, PEER)
+    send(f, "a", "left", "waits", "b")
     assert.same({ "a", "SUSPEND", "left", "finish left nil", "SUSPEND", "waits", "waits", "waits for 7",
                   "b", "SUSPEND" }, log)
     assert.equal(coroutines[1], coroutines[2])
@@ -63,7 +64,7 @@ describe("one coroutine for all events", function()
     assert.not_equal(coroutines[1], coroutines[4])
     log = {}
     coroutine.resume(coroutines[3]) -- the one that has waited ends, as another is idle
-    f(OURS, "c", 1, 0, PEER)
+    send(f, "c")
     assert.same({ "c", "SUSPEND" }, log)
     assert.equal("dead", coroutine.status(coroutines[3]))
     assert.equal(coroutines[4], coroutines[5])
@@ -76,9 +77,9 @@ describe("one coroutine for all events", function()
       return false
     end
     receivers[PEER] = first
-    f(OURS, "waits", 1, 0, PEER)
+    send(f, "waits")
     receivers[PEER] = take
-    f(OURS, "left", 1, 0, PEER)
+    send(f, "left")
     coroutine.resume(coroutines[1])
     assert.same({ "waits", "waits", "waits for 7", "left", "finish left nil", "SUSPEND",
                   "finish waits false of another" }, log)
@@ -94,13 +95,11 @@ describe("one coroutine for all events", function()
       log[#log + 1] = dispatch_wakeup()
     end
     local f = replaced(dispatch)
-    f(OURS, "a", 1, 0, PEER)
+    send(f, "a")
     wakeup_queue[1] = "woken"
-    f(OURS, "b", 1, 0, PEER)
+    send(f, "b")
     error_queue[1] = "failed"
-    f(OURS, "c", 1, 0, PEER)
-    f(OURS, "waits", 1, 0, PEER)
-    f(OURS, "forks", 1, 0, PEER)
+    send(f, "c", "waits", "forks")
     suspend = plain
     assert.same({ "a", "b", "SUSPEND", "woken", "c", "SUSPEND", "failed", "waits", "waits", "waits for 7",
                   "forks", "SUSPEND", "skynet 65" }, log)
@@ -108,7 +107,7 @@ describe("one coroutine for all events", function()
 
   it("leaves other messages, and those of other services, to skynet", function()
     local f, through = replaced(dispatch)
-    f(OURS, "a", 1, 0, PEER)
+    send(f, "a")
     log = {}
     assert.is_false(through())
     f(OTHERS, "a", 1, 0, PEER)
@@ -119,11 +118,11 @@ describe("one coroutine for all events", function()
 
   it("lets skynet run what was forked, and raises as skynet does", function()
     local f = replaced(dispatch)
-    f(OURS, "forks", 1, 0, PEER)
+    send(f, "forks")
     assert.same({ "forks", "SUSPEND", "skynet 65" }, log)
     log = {}
-    assert.has_error(function() f(OURS, "raises", 1, 0, PEER) end, "a mistake")
-    f(OURS, "a", 1, 0, PEER)
+    assert.has_error(function() send(f, "raises") end, "a mistake")
+    send(f, "a")
     assert.same({ "raises", "waits for 7", "a", "SUSPEND" }, log)
   end)
 

@@ -301,8 +301,7 @@ describe("players of the AOI service:", function()
       got = {}
       run(function()
         local other = bob:open("other")
-        other:enter(5, 0, 0)
-        other:enter(6, 0, 0)
+        other:enter_many { 5, 0, 0, 6, 0, 0 }
         other:add_node(5, 1, 10, {}, { to = GATE })
         assert.same({ { GATE }, 1 }, { map:knowers(1) })
       end)
@@ -393,8 +392,7 @@ describe("players of the AOI service:", function()
 
     before_each(function()
       run(function()
-        of_ann:enter(10, 1, 2)
-        of_ann:enter(11, 1, 2)
+        of_ann:enter_many { 10, 1, 2, 11, 1, 2 }
         of_bob:take_over(10)
       end)
     end)
