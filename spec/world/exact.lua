@@ -79,6 +79,9 @@ function Run:is_near(who, other)
   return not who.unborn and not other.unborn and self:owner_of(who.id).core:has(other.id)
 end
 
+-- f(space): the same in one space, in that phase of the epoch.
+local function later(self, phase, f) table.insert(self.todo[phase], f) end
+
 local function enter(self, who)
   local x, y, z = coordinates(self)
   local kind, home = self.random(7), world.home(who.id, self.plan.shards)
@@ -87,21 +90,30 @@ local function enter(self, who)
   ask(self, shard, "enter", "enter", lives, kind, select(2, self.outbox:count()), stamps, { who.id, x, y, z })
   self.outbox:set(who.id, shard)
   who.x, who.y, who.z, who.kind, who.nodes, who.life = x, y, z, kind, {}, lives[1]
-  self.todo[5][#self.todo[5] + 1] = who
   who.unborn = true
+  later(self, 5, function(space)
+    if who.z then
+      space:enter(who.id, who.x, who.y, who.z, who.kind)
+    else
+      space:enter(who.id, who.x, who.y, who.kind)
+    end
+    who.unborn = nil
+  end)
 end
 
 local function leave(self, who)
   who.left, who.life = { life = ask(self, owner(self, who), "leave", who.id), epoch = self.epoch }, nil
   self.outbox:forget(who.id)
   if self.pictures then self.pictures:ends(who) end
-  self.todo[1][#self.todo[1] + 1] = { "leave", who.id }
+  later(self, 1, function(space) space:leave(who.id) end)
 end
 
 local function move(self, who)
   who.x, who.y, who.z = coordinates(self, who)
   self.outbox:move(who.id, who.x, who.y, who.z)
-  self.todo[2][who] = true
+  later(self, 2, function(space)
+    if not who.unborn then space:move(who.id, who.x, who.y, who.z) end
+  end)
 end
 
 local function add_node(self, who)
@@ -111,9 +123,18 @@ local function add_node(self, who)
   if self.sight and self.random(4) > 1 then sight, linger = true, self.random(4) - 1 end
   self.handle = self.handle + 1
   ask(self, owner(self, who), "add_node", who.id, number, area, self.handle, { sight = sight, linger = linger })
-  who.nodes[number] = { area = area, new = true, linger = linger }
+  local node = { area = area, new = true, linger = linger }
+  who.nodes[number] = node
   self.nodes[self.handle] = { who.id, number, heard = 0 }
-  self.todo[6][#self.todo[6] + 1] = { who, number }
+  later(self, 6, function(space)
+    if who.nodes[number] ~= node then return end
+    if linger then
+      self.sight:add(who.id, number, node.area, self.hears, { linger = linger })
+    else
+      space:add_node(who.id, number, node.area)
+    end
+    node.new = nil
+  end)
 end
 
 local function change_node(self, who)
@@ -123,25 +144,29 @@ local function change_node(self, who)
   if self.random(3) == 1 then
     ask(self, owner(self, who), "remove_node", who.id, number)
     who.nodes[number] = nil
-    if not node.new then self.todo[1][#self.todo[1] + 1] = { "remove_node", who.id, number } end
+    if not node.new then later(self, 1, function(space) space:remove_node(who.id, number) end) end
   else
     node.area = self.scene.area(self.random)
     ask(self, owner(self, who), "set_area", who.id, number, node.area)
-    if not node.new then self.todo[4][#self.todo[4] + 1] = { who, number, node } end
+    later(self, 4, function(space)
+      if who.nodes[number] == node and not node.new then space:set_area(who.id, number, node.area) end
+    end)
   end
 end
 
 local function set_kind(self, who)
   who.kind = self.random(7)
   ask(self, owner(self, who), "set_kind", who.id, who.kind)
-  self.todo[3][who] = true
+  later(self, 3, function(space)
+    if not who.unborn then space:set_kind(who.id, who.kind) end
+  end)
 end
 
 local function set_trait(self, who)
   local name, value = "set_layers", self.random(7)
   if self.random(2) == 1 then name, value = "set_extent", self.random(0, self.plan.extent) end
   ask(self, owner(self, who), name, who.id, value)
-  table.insert(self.todo[7], { who, name, value })
+  later(self, 7, function(space) space[name](space, who.id, value) end)
 end
 
 -- The commands of one epoch: who left in it is not touched again, but may enter again.
@@ -182,39 +207,10 @@ end
 
 -- The same in one space, in the order of the phases.
 local function reference(self)
-  local space, todo = self.space, self.todo
-  for _, c in ipairs(todo[1]) do space[c[1]](space, c[2], c[3]) end
-  for who in pairs(todo[2]) do
-    if not who.unborn and who.x and space:has(who.id) then space:move(who.id, who.x, who.y, who.z) end
+  local space = self.space
+  for _, list in ipairs(self.todo) do
+    for _, f in ipairs(list) do f(space) end
   end
-  for who in pairs(todo[3]) do
-    if not who.unborn and space:has(who.id) then space:set_kind(who.id, who.kind) end
-  end
-  for _, c in ipairs(todo[4]) do
-    local who, number, node = c[1], c[2], c[3]
-    if who.nodes[number] == node and not node.new and space:has(who.id) then
-      space:set_area(who.id, number, node.area)
-    end
-  end
-  for _, who in ipairs(todo[5]) do
-    if self.dimensions == 3 then
-      space:enter(who.id, who.x, who.y, who.z, who.kind)
-    else
-      space:enter(who.id, who.x, who.y, who.kind)
-    end
-    who.unborn = nil
-  end
-  for _, c in ipairs(todo[6]) do
-    local who, number = c[1], c[2]
-    local node = who.nodes[number]
-    if node and node.new and node.linger then
-      self.sight:add(who.id, number, node.area, self.hears, { linger = node.linger })
-    elseif node and node.new then
-      space:add_node(who.id, number, node.area)
-    end
-    if node then node.new = nil end
-  end
-  for _, c in ipairs(todo[7]) do space[c[2]](space, c[1].id, c[3]) end
   if self.pictures then self.pictures:reference() end
   self.count = select(2, space:drain(self.drained))
   if self.sight then self.sight:tick() end
