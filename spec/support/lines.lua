@@ -4,7 +4,7 @@
 --   local lines = lines.new(random)
 --   lines:put(from, to, item)
 --   local item, line = lines:take(is_held)     the first one of some line whose `to` is not held; nil: there is none
---   lines[from .. ">" .. to]                   { from =, to =, first =, last =, [first] = item ... }
+--   lines[from .. ">" .. to]                   { from =, to =, first =, last =, [first] = item ... }; held: not now
 --   lines.resume(co, ...)                      what a coroutine raises is raised, with its traceback
 local lines = {}
 local Lines = {}
@@ -26,7 +26,7 @@ end
 function Lines:take(is_held)
   local ready = {}
   for _, line in ipairs(self.order) do
-    if line.first <= line.last and not is_held(line.to) then ready[#ready + 1] = line end
+    if line.first <= line.last and not line.held and not is_held(line.to) then ready[#ready + 1] = line end
   end
   if #ready == 0 then return nil end
   local line = self.random(ready)

@@ -92,20 +92,8 @@ end
 
 local CLIENTS, SHARED = play.CLIENTS, play.SHARED
 
--- A client that does not acknowledge for a while, one or another; or all do again.
-local function stop_somebody(net, members)
-  local member = members[net.random(#members)]
-  local line = net.lines["x" .. member.process .. ">" .. member.address]
-  if line then line.to = line.to:find "^z" and member.address or "z9" end
-  net.stopped[9] = true
-end
-
-local function stop_nobody(net, members)
-  for _, member in ipairs(members) do
-    local line = net.lines["x" .. member.process .. ">" .. member.address]
-    if line then line.to = member.address end
-  end
-end
+-- While that is held the client does not acknowledge.
+local function line_to(net, member) return net.lines["x" .. member.process .. ">" .. member.address] or {} end
 
 -- The world as it is when all clients have done what they do.
 function play.run(scene, seed, actions, disturb)
@@ -148,7 +136,10 @@ function play.run(scene, seed, actions, disturb)
   local dies_at, heir = net.time + 1 + net.random() * 4, nil
   net:run_until(function()
     if disturb then disturb(net) end
-    if scene.slow and net.random(40) == 1 then stop_somebody(net, members) end
+    if scene.slow and net.random(40) == 1 then
+      local line = line_to(net, members[net.random(#members)])
+      line.held = not line.held
+    end
     if not heir and net.time > dies_at then -- its ids are free again some epochs later
       local victim = members[CLIENTS]
       if not victim.finished then net.running = net.running - 1 end
@@ -165,7 +156,7 @@ function play.run(scene, seed, actions, disturb)
     end
     return net.running == 0 and heir
   end, 4000)
-  stop_nobody(net, members)
+  for _, member in ipairs(members) do line_to(net, member).held = false end
   local last = net.shards[1].closed + 30 + (scene.grace or 0) -- moves that went astray have arrived
   net:run_until(function()
     for _, shard in ipairs(net.shards) do
