@@ -16,7 +16,8 @@ local network = require "spec.world.network"
 local replay = require "spec.world.replay"
 local rng = require "spec.support.rng"
 
-local play = { CLIENTS = 4, SHARED = 6 }
+local play = {}
+local CLIENTS, SHARED = 4, 6
 
 local function name_of(watcher, node) return watcher .. "/" .. node end
 
@@ -40,8 +41,6 @@ local function recorder()
     }
   end, heard, seen
 end
-
-play.name_of = name_of
 
 -- The order of `nearest` counts; all others are sets.
 local function check_answer(space, epoch, name, arguments, answer)
@@ -89,8 +88,6 @@ function play.reference(r)
   r.replaced = run.replaced
   return nodes, total, seen, answers
 end
-
-local CLIENTS, SHARED = play.CLIENTS, play.SHARED
 
 -- While that is held the client does not acknowledge.
 local function line_to(net, member) return net.lines["x" .. member.process .. ">" .. member.address] or {} end

@@ -39,14 +39,6 @@ local function killer(every)
   end
 end
 
-local function count_pairs(list)
-  local count = {}
-  for name, targets in pairs(list) do
-    for target, n in pairs(targets) do count[name .. " " .. target] = n end
-  end
-  return count
-end
-
 -- No pair has more events than the space tells of it; a short visit may be missed.
 local function compare(reference, heard, dead, replaced)
   local told = {}
@@ -58,7 +50,6 @@ local function compare(reference, heard, dead, replaced)
       end
     end
   end
-  told = count_pairs(told)
   for name, events in pairs(heard) do
     local count, lives = {}, {}
     for _, event in ipairs(events) do
@@ -67,7 +58,7 @@ local function compare(reference, heard, dead, replaced)
       lives[target][event[3]] = true
     end
     for target, n in pairs(count) do
-      local most = (told[name .. " " .. target] or 0) + 2 * (replaced[target] or 0)
+      local most = (told[name] and told[name][target] or 0) + 2 * (replaced[target] or 0)
       local life = next(lives[target])
       -- A shard may die with the command that has removed a node which was added again: the space has one life of it.
       while next(lives[target], life) do
