@@ -209,14 +209,17 @@ bool aoi_position(const aoi_space *s, aoi_entity handle, double *pos) {
     return true;
 }
 
+void aoi_describe_node(const aoi_space *s, uint32_t node, aoi_area *area) {
+    aoi_area_state is = aoi_state_of(s, node);
+    aoi_area_describe(&is, area);
+    area->label = aoi_label_of(s, node);
+    area->silent = (s->world.nodes[node].flags & AOI_NODE_SILENT) != 0;
+}
+
 bool aoi_area_of(const aoi_space *s, aoi_node handle, aoi_area *area) {
     uint32_t n = aoi_node_slot(s, handle);
-    if (n == AOI_NONE) return false;
-    aoi_area_state is = aoi_state_of(s, n);
-    aoi_area_describe(&is, area);
-    area->label = aoi_label_of(s, n);
-    area->silent = (s->world.nodes[n].flags & AOI_NODE_SILENT) != 0;
-    return true;
+    if (n != AOI_NONE) aoi_describe_node(s, n, area);
+    return n != AOI_NONE;
 }
 
 bool aoi_node_id(const aoi_space *s, aoi_node handle, int64_t *node_id) {

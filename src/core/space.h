@@ -393,6 +393,7 @@ int aoi_restore_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_ar
 bool aoi_restore_gone_node(aoi_space *s, int64_t node_id, uint64_t user_data, uint32_t *out);
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
+void aoi_describe_node(const aoi_space *s, uint32_t node, aoi_area *out); /* its area as it was given */
 /* The area of a node before it turned, in these two; of one that has not turned the one it has. */
 static inline const aoi_area_record *aoi_area_before(const aoi_world *w, uint32_t node, aoi_area_record *area,
                                                      aoi_shape *shape) {

@@ -121,10 +121,8 @@ static void save_watches(saving *v) {
     put_item_count(v, 0);
     for (uint32_t i = 0, count = v->count; i < count && !v->refused; i++) {
         const aoi_watch *n = g->watches[v->items[i].slot];
-        const aoi_area_state is = aoi_state_of(s, n->node);
         aoi_area area;
-        aoi_area_describe(&is, &area);
-        area.label = aoi_label_of(s, n->node);
+        aoi_describe_node(s, n->node, &area);
         save_numbers(v, (int64_t[]){n->watcher, n->node_id, n->linger}, 3);
         unsigned char *p = saving_room(v, AOI_AREA_ROOM);
         if (p) saved_to(v, aoi_put_area(p, s->world.dims, &area));

@@ -254,11 +254,8 @@ static bool put_nodes(saver *v) {
         if (count == AOI_NONE) return false;
         for (uint32_t k = 0; k < count; k++) {
             const aoi_node_record *n = w->nodes + w->hits[k];
-            aoi_area_state is = aoi_state_of(s, w->hits[k]);
             aoi_area area;
-            aoi_area_describe(&is, &area);
-            area.silent = (n->flags & AOI_NODE_SILENT) != 0;
-            area.label = aoi_label_of(s, w->hits[k]);
+            aoi_describe_node(s, w->hits[k], &area);
             unsigned char *p = room_for(v, 2 * AOI_MOST_VARINT + AOI_AREA_ROOM);
             p = aoi_put_signed(aoi_put_varint(p, i - last), n->node_id);
             wrote_to(v, aoi_put_area(p, w->dims, &area));

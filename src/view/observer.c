@@ -281,12 +281,9 @@ static unsigned char *put_node(aoi_observer *o, uint32_t node) {
     const aoi_space *s = o->space;
     const aoi_node_record *n = s->world.nodes + node;
     const aoi_override_record *first = NULL, *r;
-    const aoi_area_state is = aoi_state_of(s, node);
     uint32_t count = 0, number, linger;
     aoi_area area;
-    aoi_area_describe(&is, &area);
-    area.silent = (n->flags & AOI_NODE_SILENT) != 0;
-    area.label = aoi_label_of(s, node);
+    aoi_describe_node(s, node, &area);
     if (n->flags & AOI_NODE_OVERRIDES) first = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
     for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) count++;
     if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER + AOI_AREA_ROOM + 3 * 8 + 3 * OBSERVER_NUMBER + 11 * (size_t)count))
