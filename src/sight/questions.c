@@ -17,39 +17,30 @@ bool aoi_sight_sees(aoi_sight *g, aoi_node handle, aoi_entity target) {
     return n && t != AOI_NONE && t != n->owner && is_seen(g, n, t, aoi_node_sees(s, n->node, t));
 }
 
-/* The answers of the space's question, from number `kept` on those of which `ask` is true. */
-static int refused(size_t *count) {
-    *count = 0;
-    return AOI_ENOMEM;
-}
-
 int aoi_sight_view(aoi_sight *g, aoi_node handle, const int64_t **ids, size_t *count) {
     aoi_space *s = g->layer.space;
     const aoi_watch *n = aoi_watch_of(g, aoi_node_slot(s, handle));
-    size_t kept = 0, all;
+    uint32_t kept = 0;
     if (!n) return AOI_EGONE;
     int result = aoi_view(s, handle, ids, count);
     if (result != AOI_OK) return result;
     for (size_t i = 0; i < *count; i++)
         if (is_seen(g, n, aoi_slot_of_id(s, s->ids_out[i]), true)) s->ids_out[kept++] = s->ids_out[i];
-    all = kept;
     for (uint32_t p = n->linger ? n->pairs : AOI_NONE; p != AOI_NONE; p = g->pairs[p].of_watch[0]) {
         const aoi_sight_pair *r = g->pairs + p;
         if ((r->flags & (AOI_PAIR_SEEN | AOI_PAIR_GONE)) != AOI_PAIR_SEEN || aoi_node_sees(s, n->node, r->target))
             continue;
-        if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, all + 1)) return refused(count);
-        s->ids_out[all++] = r->id;
+        if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, kept + (size_t)1)) return AOI_ENOMEM;
+        s->ids_out[kept++] = r->id;
     }
-    s->answer_count = (uint32_t)all;
-    *ids = s->ids_out;
-    *count = all;
-    return AOI_OK;
+    s->answer_count = kept;
+    return aoi_give(s, ids, count);
 }
 
 int aoi_sight_viewers(aoi_sight *g, aoi_entity target, const int64_t **ids, const int64_t **nodes, size_t *count) {
     aoi_space *s = g->layer.space;
     uint32_t t = aoi_entity_slot(s, target);
-    size_t kept = 0;
+    uint32_t kept = 0;
     int result = aoi_viewers(s, target, ids, nodes, count);
     if (result != AOI_OK) return result;
     for (size_t i = 0; i < *count; i++) {
@@ -62,17 +53,15 @@ int aoi_sight_viewers(aoi_sight *g, aoi_entity target, const int64_t **ids, cons
     for (uint32_t p = t < g->thing_cap ? g->things[t].targets : AOI_NONE; p != AOI_NONE; p = g->pairs[p].of_target[0]) {
         const aoi_watch *n = g->watches[g->pairs[p].watch];
         if (!n->linger || !(g->pairs[p].flags & AOI_PAIR_SEEN) || aoi_node_sees(s, n->node, t)) continue;
-        if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, kept + 1) ||
-            !AOI_GROW(&s->world.memory, s->nodes_out, s->nodes_cap, kept + 1))
-            return refused(count);
+        if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, kept + (size_t)1) ||
+            !AOI_GROW(&s->world.memory, s->nodes_out, s->nodes_cap, kept + (size_t)1))
+            return AOI_ENOMEM;
         s->ids_out[kept] = n->watcher;
         s->nodes_out[kept++] = n->node_id;
     }
-    s->answer_count = (uint32_t)kept;
-    *ids = s->ids_out;
+    s->answer_count = kept;
     *nodes = s->nodes_out;
-    *count = kept;
-    return AOI_OK;
+    return aoi_give(s, ids, count);
 }
 
 int64_t aoi_sight_ray(const aoi_sight *g, const double *p, const double *q, double *at) {

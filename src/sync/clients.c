@@ -516,22 +516,18 @@ int aoi_sync_known(aoi_sync *y, aoi_entity client, const int64_t **ids, size_t *
     const aoi_client *c = aoi_client_of(y, client);
     aoi_space *s = y->space;
     if (!c) return AOI_EGONE;
-    if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, c->known)) return AOI_ENOMEM;
-    for (uint32_t i = 0; i < c->known; i++) s->ids_out[i] = y->tracks[aoi_record_track(c, i)].id;
-    *ids = s->ids_out;
-    *count = c->known;
-    return AOI_OK;
+    if (!aoi_answer_ready(s, c->known, false)) return AOI_ENOMEM;
+    for (uint32_t i = 0; i < c->known; i++) s->ids_out[s->answer_count++] = y->tracks[aoi_record_track(c, i)].id;
+    return aoi_give(s, ids, count);
 }
 
 int aoi_sync_knowers(aoi_sync *y, aoi_entity target, const int64_t **ids, size_t *count) {
     uint32_t slot = aoi_entity_slot(y->space, target), track = aoi_track_of(y, slot);
     aoi_space *s = y->space;
     if (slot == AOI_NONE) return AOI_EGONE;
-    const aoi_track *t = track == AOI_NONE ? NULL : y->tracks + track;
-    *count = t ? t->knower_count : 0;
-    if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, *count)) return AOI_ENOMEM;
-    for (uint32_t i = 0; i < *count; i++)
-        s->ids_out[i] = aoi_client_id(y->clients[aoi_number_at(aoi_track_knowers(y, track), i)]);
-    *ids = s->ids_out;
-    return AOI_OK;
+    const uint32_t all = track == AOI_NONE ? 0 : y->tracks[track].knower_count;
+    if (!aoi_answer_ready(s, all, false)) return AOI_ENOMEM;
+    for (uint32_t i = 0; i < all; i++)
+        s->ids_out[s->answer_count++] = aoi_client_id(y->clients[aoi_number_at(aoi_track_knowers(y, track), i)]);
+    return aoi_give(s, ids, count);
 }
