@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/platform.h"
+
 enum {
     AOI_MOST_VARINT = 10, /* bytes of any number */
     AOI_VARINT_ROOM = 4   /* aoi_put_varint may write that many, whatever the length */
@@ -45,7 +47,7 @@ static inline unsigned char *aoi_put_doubles(unsigned char *p, const double *v, 
 }
 
 /* Lengths vary from one number to the next: up to three bytes are written without a branch that depends on them. */
-static inline unsigned char *aoi_put_varint(unsigned char *p, uint64_t v) {
+AOI_INLINE unsigned char *aoi_put_varint(unsigned char *p, uint64_t v) {
     if (v < 1u << 21) {
         uint64_t two = (0x7F - v) >> 63, three = (0x3FFF - v) >> 63;
         v += v & ~UINT64_C(0x7F); /* what is above the lowest seven bits goes up by one */
