@@ -16,10 +16,9 @@ uint32_t aoi_pair_find(const aoi_sight *g, uint32_t watch, uint32_t target) {
 
 static bool things_ready(aoi_sight *g, uint32_t entity) {
     aoi_memory *m = aoi_sight_memory(g);
-    uint32_t cap = g->thing_cap;
-    if (!AOI_GROW(m, g->things, g->thing_cap, entity + (size_t)1)) return false;
-    for (; cap < g->thing_cap; cap++) g->things[cap] = (aoi_thing){AOI_NONE, AOI_NONE, false};
-    return AOI_GROW(m, g->moved, g->moved_cap, g->thing_cap);
+    const aoi_thing none = {AOI_NONE, AOI_NONE, false};
+    return AOI_GROW_FILLED(m, g->things, g->thing_cap, entity + (size_t)1, &none) &&
+           AOI_GROW(m, g->moved, g->moved_cap, g->thing_cap);
 }
 
 bool aoi_pair_add(aoi_sight *g, aoi_watch *n, uint32_t target, uint32_t *out) {

@@ -111,6 +111,14 @@ aoi_blob *aoi_state_blob(const aoi_sync *y, const aoi_state *s, uint32_t field) 
     return blob;
 }
 
+aoi_blob *aoi_blob_new(aoi_sync *y, const void *text, uint32_t size) {
+    aoi_blob *blob = aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof *blob + size);
+    if (!blob) return NULL;
+    *blob = (aoi_blob){.refs = 1, .size = size};
+    memcpy(blob->bytes, text, size);
+    return blob;
+}
+
 void aoi_blob_release(aoi_sync *y, aoi_blob *blob) {
     if (blob && !--blob->refs) aoi_resize(aoi_sync_memory(y), blob, sizeof *blob + blob->size, 0);
 }
@@ -207,12 +215,11 @@ void aoi_state_free(aoi_sync *y, uint32_t track) {
 }
 
 static aoi_state *state_ready(aoi_sync *y, uint32_t track) {
-    uint32_t cap = y->state_cap;
+    aoi_memory *m = aoi_sync_memory(y);
     aoi_state *s = state_of(y, track);
     if (s) return s;
-    if (!AOI_GROW(aoi_sync_memory(y), y->states, y->state_cap, track + (size_t)1)) return NULL;
-    if (y->state_cap > cap) memset(y->states + cap, 0, (y->state_cap - cap) * sizeof *y->states);
-    s = aoi_resize(aoi_sync_memory(y), NULL, 0, y->state_size);
+    if (!AOI_GROW_FILLED(m, y->states, y->state_cap, track + (size_t)1, &(aoi_state *){NULL})) return NULL;
+    s = aoi_resize(m, NULL, 0, y->state_size);
     if (!s) return NULL;
     memset(s, 0, y->state_size);
     s->packed_in = y->scratch_epoch - 1;
@@ -243,11 +250,7 @@ static int put_blob(aoi_sync *y, uint32_t track, uint32_t field, const aoi_value
     const aoi_blob *old = s ? aoi_state_blob(y, s, field) : NULL;
     aoi_blob *blob = NULL;
     if (!ago && v->size == (old ? old->size : 0) && (!old || !memcmp(old->bytes, v->bytes, v->size))) return AOI_OK;
-    if (v->size && !(blob = aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof *blob + v->size))) return AOI_ENOMEM;
-    if (blob) {
-        *blob = (aoi_blob){.refs = 1, .size = v->size};
-        memcpy(blob->bytes, v->bytes, v->size);
-    }
+    if (v->size && !(blob = aoi_blob_new(y, v->bytes, v->size))) return AOI_ENOMEM;
     if (!state_ready(y, track)) {
         aoi_blob_release(y, blob);
         return AOI_ENOMEM;

@@ -217,15 +217,10 @@ bool aoi_pack_pass(aoi_client *c) {
 }
 
 bool aoi_pass_resume(aoi_client *c, const aoi_pass *pass, const void *text, uint32_t size) {
-    aoi_memory *m = aoi_sync_memory(c->sync);
-    aoi_blob *blob = size ? aoi_resize(m, NULL, 0, sizeof *blob + size) : NULL;
+    aoi_blob *blob = size ? aoi_blob_new(c->sync, text, size) : NULL;
     if ((size && !blob) || !pass_ready(c)) {
-        aoi_resize(m, blob, blob ? sizeof *blob + size : 0, 0);
+        aoi_blob_release(c->sync, blob);
         return false;
-    }
-    if (blob) {
-        *blob = (aoi_blob){.refs = 1, .size = size};
-        memcpy(blob->bytes, text, size);
     }
     *c->pass = *pass;
     c->pass->blob = blob;

@@ -167,36 +167,29 @@ uint32_t aoi_picture_find(const aoi_client *c, uint32_t track) {
     return i < c->count ? i : AOI_NONE;
 }
 
+static inline void swap_bytes(uint8_t *bytes, uint32_t i, uint32_t k) {
+    uint8_t byte = bytes[i];
+    bytes[i] = bytes[k];
+    bytes[k] = byte;
+}
+
 void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
     if (i == k) return;
     if (c->cap > INDEXED_FROM) {
         uint32_t a = index_place(c, aoi_record_track(c, i)), b = index_place(c, aoi_record_track(c, k));
         aoi_numbers_swap(picture_index(c), a, b);
     }
-    uint8_t flags = c->flags[i];
     aoi_numbers_swap(aoi_picture_tracks(c), i, k);
-    c->flags[i] = c->flags[k];
-    c->flags[k] = flags;
+    swap_bytes(c->flags, i, k);
     if (c->dated) {
         uint32_t *sent_at = aoi_picture_sent_at(c), at = sent_at[i];
         sent_at[i] = sent_at[k];
         sent_at[k] = at;
     }
-    if (c->stateful) {
-        uint8_t *lacks = aoi_picture_lacks(c), lack = lacks[i];
-        lacks[i] = lacks[k];
-        lacks[k] = lack;
-    }
-    for (int past = 0; past < 2 && c->viewed; past++) {
-        uint8_t *sights = past ? aoi_picture_saw(c) : aoi_picture_sees(c), sight = sights[i];
-        sights[i] = sights[k];
-        sights[k] = sight;
-    }
-    if (i < c->since_cap && k < c->since_cap) {
-        uint8_t since = c->since[i];
-        c->since[i] = c->since[k];
-        c->since[k] = since;
-    }
+    if (c->stateful) swap_bytes(aoi_picture_lacks(c), i, k);
+    if (c->viewed) swap_bytes(aoi_picture_sees(c), i, k);
+    if (c->viewed) swap_bytes(aoi_picture_saw(c), i, k);
+    if (i < c->since_cap && k < c->since_cap) swap_bytes(c->since, i, k);
 }
 
 uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags) {

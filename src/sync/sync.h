@@ -460,6 +460,7 @@ uint32_t aoi_fields_table_size(const aoi_sync *y, uint64_t mask); /* of their na
 void aoi_fields_put_table(const aoi_sync *y, aoi_writer *w);
 void aoi_state_free(aoi_sync *y, uint32_t track);
 aoi_blob *aoi_state_blob(const aoi_sync *y, const aoi_state *s, uint32_t field); /* NULL: it is empty */
+aoi_blob *aoi_blob_new(aoi_sync *y, const void *text, uint32_t size);            /* NULL: memory refused */
 void aoi_blob_release(aoi_sync *y, aoi_blob *blob);
 double aoi_number_of(int type, uint64_t bits);
 uint64_t aoi_state_put(const aoi_sync *y, uint32_t track);     /* fields that have been put; 0 without a state */

@@ -29,15 +29,9 @@ static void writer_open(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
     aoi_wire_place at = {{0}};
-    int dims = y->space->world.dims;
+    const int dims = y->space->world.dims;
+    *w = (aoi_writer){.bytes = w->bytes, .cap = w->cap, .axes = dims, .quanta = y->quantum > 0};
     w->end = w->begin = AOI_WIRE_HEAD + y->table_most;
-    w->table = 0;
-    w->fields = 0;
-    w->records = 0;
-    w->last = 0;
-    w->axes = dims;
-    w->quanta = y->quantum > 0;
-    w->full = false;
     bool wide = w->quanta && aoi_round_position(y, aoi_position_now(y->space, aoi_client_entity(c)), &at);
     uint32_t head = 3 + (y->scale == AOI_SCALE_OTHER ? 8 : 0);
     for (int a = 0; a < dims && w->quanta; a++) {

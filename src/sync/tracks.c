@@ -9,13 +9,6 @@ uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity) {
     return entity < y->track_of_cap ? y->track_of[entity] : AOI_NONE;
 }
 
-static bool track_map_ready(aoi_sync *y, uint32_t entity) {
-    uint32_t cap = y->track_of_cap;
-    if (!AOI_GROW(aoi_sync_memory(y), y->track_of, y->track_of_cap, entity + (size_t)1)) return false;
-    for (uint32_t e = cap; e < y->track_of_cap; e++) y->track_of[e] = AOI_NONE;
-    return true;
-}
-
 static bool spots_ready(aoi_sync *y, size_t need) {
     aoi_memory *m = aoi_sync_memory(y);
     return AOI_GROW(m, y->spots, y->spot_cap, need) &&
@@ -59,7 +52,9 @@ static uint32_t track_new(aoi_sync *y, int64_t id, uint32_t entity, uint32_t fla
 uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
     uint32_t t = aoi_track_of(y, entity);
     if (t != AOI_NONE) return t;
-    if (!track_map_ready(y, entity) || !track_arrays_ready(y)) return AOI_NONE;
+    if (!AOI_GROW_FILLED(aoi_sync_memory(y), y->track_of, y->track_of_cap, entity + (size_t)1, &(uint32_t){AOI_NONE}) ||
+        !track_arrays_ready(y))
+        return AOI_NONE;
     t = track_new(y, y->space->world.entities[entity].id, entity, AOI_TRACK_FRESH);
     y->track_of[entity] = t;
     aoi_track_list(y, t);
