@@ -26,6 +26,10 @@ static inline uint32_t aoi_hash64(uint64_t k) { /* multiply and fold: every bit 
     return (uint32_t)(k >> 32) ^ (uint32_t)(k >> 15);
 }
 
+static inline uint32_t aoi_pair_hash(uint32_t a, uint32_t b) {
+    return aoi_hash64((uint64_t)a << 32 | b);
+}
+
 /* Keys that may come from outside, ids above all: the host's clients may choose theirs so that they collide.  Under a key
  * that they do not know any two of them collide as seldom as random numbers do, whatever they are (pair-multiply-shift:
  * Thorup, High speed hashing for integers and strings, 2015, 3.5).  It keeps ids that follow one another evenly apart,

@@ -32,7 +32,7 @@ static inline int32_t aoi_cell_number(double v, double inverse) {
 }
 
 static inline uint32_t aoi_cell_hash(int32_t cx, int32_t cy) {
-    return aoi_hash64((uint64_t)(uint32_t)cx << 32 | (uint32_t)cy);
+    return aoi_pair_hash((uint32_t)cx, (uint32_t)cy);
 }
 
 /* The interval of a cell, but for rounding; the outermost ones have no end, nor has the one of an infinite side. */

@@ -112,6 +112,11 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
 
 /* ---- adding and removing ----------------------------------------------------------------------------------------- */
 
+static bool node_ready(aoi_world *w, uint32_t node) {
+    return node < MOST_NODES && AOI_GROW(&w->memory, w->areas, w->area_cap, node + (size_t)1) &&
+           AOI_GROW_LINES(&w->memory, w->nodes, w->node_cap, node + (size_t)1);
+}
+
 /* A record for the node, in no chain and no index yet; AOI_NONE when memory is refused. */
 static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, int flags) {
     aoi_world *w = &s->world;
@@ -119,9 +124,7 @@ static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const ao
     char *label;
     if (is->layered && !aoi_node_layers_ready(s, node)) return AOI_NONE;
     if (node == w->node_top) {
-        if (node == MOST_NODES || !AOI_GROW(&w->memory, w->areas, w->area_cap, node + (size_t)1) ||
-            !AOI_GROW_LINES(&w->memory, w->nodes, w->node_cap, node + (size_t)1))
-            return AOI_NONE;
+        if (!node_ready(w, node)) return AOI_NONE;
         w->nodes[node].generation = s->node_generation;
         w->nodes[node].home = AOI_NONE;
     }
@@ -221,9 +224,7 @@ int aoi_restore_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_ar
 bool aoi_restore_gone_node(aoi_space *s, int64_t node_id, uint64_t user_data, uint32_t *out) {
     aoi_world *w = &s->world;
     uint32_t node = *out = w->node_top;
-    if (node == MOST_NODES || !AOI_GROW(&w->memory, w->areas, w->area_cap, node + (size_t)1) ||
-        !AOI_GROW_LINES(&w->memory, w->nodes, w->node_cap, node + (size_t)1))
-        return false;
+    if (!node_ready(w, node)) return false;
     w->nodes[node] = (aoi_node_record){.node_id = node_id, .generation = 2};
     w->areas[node] = (aoi_area_record){.user_data = user_data};
     w->node_top++;

@@ -1,10 +1,6 @@
 /* override_table.c - see override_table.h. */
 #include "core/override_table.h"
 
-static uint32_t override_hash(uint32_t node, uint32_t target) {
-    return aoi_hash64((uint64_t)node << 32 | target);
-}
-
 void aoi_overrides_open(aoi_override_table *t) {
     *t = (aoi_override_table){.unused = AOI_NONE};
 }
@@ -26,7 +22,7 @@ bool aoi_overrides_reserve(aoi_memory *m, aoi_override_table *t) {
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 static uint32_t find_override(const aoi_override_table *t, uint32_t node, uint32_t target) {
-    uint32_t hash = override_hash(node, target), at = AOI_SEEK, i;
+    uint32_t hash = aoi_pair_hash(node, target), at = AOI_SEEK, i;
     while ((i = aoi_index_next(&t->pairs, hash, &at)) != AOI_NONE)
         if (t->records[i].end[0] == node && t->records[i].end[1] == target) break;
     return i;
@@ -79,7 +75,7 @@ static void unlink_override(aoi_override_table *t, int chain, uint32_t i) {
 
 static void remove_override(aoi_override_table *t, uint32_t i) {
     aoi_override_record *r = t->records + i;
-    aoi_index_remove(&t->pairs, override_hash(r->end[0], r->end[1]), i);
+    aoi_index_remove(&t->pairs, aoi_pair_hash(r->end[0], r->end[1]), i);
     for (int c = 0; c < AOI_OVERRIDE_CHAINS; c++) unlink_override(t, c, i);
     r->how = AOI_BY_RULE;
     r->next[0] = t->unused;
@@ -96,7 +92,7 @@ void aoi_overrides_set(aoi_override_table *t, uint32_t node, uint32_t target, in
         if ((i = t->unused) != AOI_NONE) t->unused = t->records[i].next[0];
         else i = t->top++;
         t->records[i] = (aoi_override_record){.end = {node, target}};
-        aoi_index_add(&t->pairs, override_hash(node, target), i);
+        aoi_index_add(&t->pairs, aoi_pair_hash(node, target), i);
         for (int c = 0; c < AOI_OVERRIDE_CHAINS; c++) link_override(t, c, i);
     }
     t->records[i].how = how;

@@ -1,14 +1,10 @@
 /* watches.c - nodes of a sight and the pairs that their areas see (sight.h). */
 #include "sight/sight.h"
 
-static uint32_t pair_hash(uint32_t watch, uint32_t target) {
-    return aoi_hash64((uint64_t)watch << 32 | target);
-}
-
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
 uint32_t aoi_pair_find(const aoi_sight *g, uint32_t watch, uint32_t target) {
-    uint32_t at = AOI_SEEK, p, hash = pair_hash(watch, target);
+    uint32_t at = AOI_SEEK, p, hash = aoi_pair_hash(watch, target);
     while ((p = aoi_index_next(&g->index, hash, &at)) != AOI_NONE)
         if (g->pairs[p].watch == watch && g->pairs[p].target == target) break;
     return p;
@@ -43,7 +39,7 @@ bool aoi_pair_add(aoi_sight *g, aoi_watch *n, uint32_t target, uint32_t *out) {
     if (n->pairs != AOI_NONE) g->pairs[n->pairs].of_watch[1] = p;
     if (*targets != AOI_NONE) g->pairs[*targets].of_target[1] = p;
     n->pairs = *targets = p;
-    aoi_index_add(&g->index, pair_hash(n->number, target), p);
+    aoi_index_add(&g->index, aoi_pair_hash(n->number, target), p);
     g->pair_count++;
     aoi_pair_due(g, p);
     return true;
@@ -79,7 +75,7 @@ static void pair_part(aoi_sight *g, uint32_t pair) {
     if (p->of_target[1] != AOI_NONE) g->pairs[p->of_target[1]].of_target[0] = p->of_target[0];
     else g->things[p->target].targets = p->of_target[0];
     if (p->of_target[0] != AOI_NONE) g->pairs[p->of_target[0]].of_target[1] = p->of_target[1];
-    aoi_index_remove(&g->index, pair_hash(p->watch, p->target), pair);
+    aoi_index_remove(&g->index, aoi_pair_hash(p->watch, p->target), pair);
     p->flags = (uint8_t)((p->flags & ~AOI_PAIR_AREA) | AOI_PAIR_GONE);
     if (p->flags & AOI_PAIR_SEEN && !g->sink) g->layer.owes = true;
     aoi_pair_due(g, pair);
