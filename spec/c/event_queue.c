@@ -10,7 +10,7 @@ static aoi_event_queue queue;
 static bool put_one(int kind, uint32_t node, uint32_t entity, uint32_t life) {
     EXPECT(aoi_queue_ready(&memory, &queue));
     if (aoi_queue_cancel(&queue, node, entity, life)) return false;
-    aoi_queue_append(&queue, kind, node, entity, life);
+    aoi_queue_append(&queue, &(aoi_queued){.kind = (uint8_t)kind, .node = node, .entity = entity, .life = life});
     return true;
 }
 
@@ -268,9 +268,12 @@ static size_t random_items(item *out, size_t most, uint32_t pairs) {
 static bool queue_put(const item *i) {
     if (!aoi_queue_ready(&memory, &queue)) return false;
     if (queue.call && aoi_queue_cancel(&queue, i->node, i->entity, i->life)) return true;
-    aoi_queued *e = aoi_queue_append(&queue, i->kind, i->node, i->entity, i->life);
-    e->watcher = (int64_t)i->node * 3;
-    e->target = -(int64_t)i->entity;
+    aoi_queue_append(&queue, &(aoi_queued){.watcher = (int64_t)i->node * 3,
+                                           .target = -(int64_t)i->entity,
+                                           .node = i->node,
+                                           .entity = i->entity,
+                                           .life = i->life,
+                                           .kind = (uint8_t)i->kind});
     return true;
 }
 

@@ -70,19 +70,12 @@ static inline bool aoi_queue_ready(aoi_memory *m, aoi_event_queue *q) {
 /* Cancels the waiting event of this pair; false if there is none.  The opposite of a new event: the two alternate. */
 bool aoi_queue_cancel(aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life);
 
-/* Appends an event, whose ids the caller fills in. */
-static inline aoi_queued *aoi_queue_append(aoi_event_queue *q, int kind, uint32_t node, uint32_t entity,
-                                           uint32_t life) {
-    aoi_queued *e = q->events + q->top++;
-    e->kind = (uint8_t)kind;
-    e->cancelled = false;
-    e->node = node;
-    e->entity = entity;
-    e->life = life;
+/* Appends an event. */
+static inline void aoi_queue_append(aoi_event_queue *q, const aoi_queued *e) {
+    q->events[q->top++] = *e;
     q->count++;
-    q->late |= q->entered & (kind == AOI_LEAVE);
-    q->entered |= kind == AOI_ENTER;
-    return e;
+    q->late |= q->entered & (e->kind == AOI_LEAVE);
+    q->entered |= e->kind == AOI_ENTER;
 }
 
 /* To undo the present call, or the end of it: takes its events back, last first, then lets what it cancelled wait again;

@@ -65,8 +65,8 @@ AOI_INLINE aoi_zone aoi_zone_of(int dims, int shape, const aoi_area_record *a, c
 }
 
 /* The same of a target with an extent, by which the area is grown: polygons and infinite radii are as they are. */
-static inline aoi_zone aoi_zone_grown(int dims, int shape, const aoi_area_record *a, const double *w, const double *t,
-                                      double extent) {
+AOI_INLINE aoi_zone aoi_zone_grown(int dims, int shape, const aoi_area_record *a, const double *w, const double *t,
+                                   double extent) {
     if (extent == 0) return aoi_zone_of(dims, shape, a, w, t);
     aoi_area_record grown = {.radius = a->radius + extent, .keep = a->keep + extent};
     if (shape == AOI_SQUARE || shape == AOI_CIRCLE) return aoi_zone_of(dims, shape, &grown, w, t);

@@ -452,6 +452,11 @@ const char *aoi_wrong(aoi_space *s, const char *format, ...);
 /* Room for the coordinates of n places, NULL when memory is refused. */
 double *aoi_coordinate_buffer(aoi_space *s, size_t n);
 
+/* An event into a queue, which is ready: its node's slot is held until it is taken. */
+static inline void aoi_append(aoi_space *s, aoi_event_queue *q, const aoi_queued *e) {
+    aoi_queue_append(q, e);
+    s->world.nodes[e->node].pending++;
+}
 /* An event of the node is no more in a queue, or what else held its slot. */
 static inline void aoi_let_go(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;

@@ -29,13 +29,10 @@ static AOI_NOINLINE void record_sighting(aoi_space *s, int kind, uint32_t node, 
 
 /* At the end of the queue, which is ready. */
 static inline void append_event(aoi_space *s, int kind, uint32_t node, uint32_t target, uint32_t life, int64_t id) {
-    aoi_node_record *n = s->world.nodes + node;
-    aoi_queued *e = aoi_queue_append(&s->queue, kind, node, target, life);
+    const aoi_node_record *n = s->world.nodes + node;
+    const int64_t watcher = s->world.entities[n->owner].id;
     if (!s->deferred) AOI_PREFETCH(&s->world.areas[node].user_data); /* read when the event is taken */
-    e->watcher = s->world.entities[n->owner].id;
-    e->target = id;
-    e->node_id = n->node_id;
-    n->pending++;
+    aoi_append(s, &s->queue, &(aoi_queued){watcher, id, n->node_id, node, target, life, (uint8_t)kind, false});
 }
 
 /* Where the queue has no room, or events of former calls, one of which may be the opposite. */

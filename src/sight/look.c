@@ -176,17 +176,13 @@ static bool put_change(aoi_sight *g, const aoi_sight_pair *p) {
     aoi_space *s = g->layer.space;
     const aoi_watch *n = g->watches[p->watch];
     aoi_event_queue *q = &g->queue;
-    int kind = p->flags & AOI_PAIR_SEES ? AOI_ENTER : AOI_LEAVE;
+    const uint8_t kind = p->flags & AOI_PAIR_SEES ? AOI_ENTER : AOI_LEAVE;
     if (!aoi_queue_ready(&s->world.memory, q)) return false;
     if (q->call && aoi_queue_cancel(q, n->node, p->target, p->life)) {
         s->world.nodes[n->node].pending--; /* the node lives, or its slot is held */
         return true;
     }
-    aoi_queued *e = aoi_queue_append(q, kind, n->node, p->target, p->life);
-    e->watcher = n->watcher;
-    e->target = p->id;
-    e->node_id = n->node_id;
-    s->world.nodes[n->node].pending++;
+    aoi_append(s, q, &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, kind, false});
     return true;
 }
 

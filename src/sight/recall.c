@@ -8,19 +8,15 @@
  *   seen, and here in sight or not        the next tick finds the difference */
 #include "sight/sight.h"
 
-enum { AGE_SHIFT = 8, PAIR_STATE = AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR };
+enum { AGE_SHIFT = 8, PAIR_STATE = AOI_SAW_PLAINLY };
 
 /* The leave of an entity that is not here. */
 static int leave_absent(aoi_sight *g, const aoi_watch *n, int64_t id) {
     aoi_space *s = g->layer.space;
     aoi_event_queue *q = &g->queue;
     if (!aoi_queue_ready(&s->world.memory, q)) return AOI_ENOMEM;
-    aoi_queued *e = aoi_queue_append(q, AOI_LEAVE, n->node, AOI_NONE, q->top);
-    e->watcher = n->watcher;
-    e->target = id;
-    e->node_id = n->node_id;
+    aoi_append(s, q, &(aoi_queued){n->watcher, id, n->node_id, n->node, AOI_NONE, q->top, AOI_LEAVE, false});
     q->ordered_end = q->top;
-    s->world.nodes[n->node].pending++;
     return AOI_OK;
 }
 

@@ -384,11 +384,7 @@ static bool restore_event(restoring *r) {
     }
     if (!aoi_queue_ready(&s->world.memory, &r->g->queue)) return restore_fails(r, NULL);
     const uint32_t life = t == AOI_NONE ? 2 * r->g->queue.top : s->world.entities[t].generation; /* even: of none */
-    aoi_queued *e = aoi_queue_append(&r->g->queue, (int)kind, node, t, life);
-    e->watcher = watcher;
-    e->target = target;
-    e->node_id = node_id;
-    s->world.nodes[node].pending++;
+    aoi_append(s, &r->g->queue, &(aoi_queued){watcher, target, node_id, node, t, life, (uint8_t)kind, false});
     return true;
 }
 

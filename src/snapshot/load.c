@@ -393,12 +393,10 @@ static bool load_events(loader *l, const int64_t *watchers) {
         if (e.node == l->nodes + gone) gone++;
         if (e.node >= l->nodes + gone) return fail(l, "nodes that are gone do not stand in the order of events");
         uint32_t life = e.target == AOI_NONE ? i : s->world.entities[e.target].generation;
-        aoi_queued *q = aoi_queue_append(&s->queue, (int)e.kind, e.node, e.target, life);
-        q->watcher =
-            e.node < l->nodes ? s->world.entities[s->world.nodes[e.node].owner].id : watchers[e.node - l->nodes];
-        q->target = e.target_id;
-        q->node_id = s->world.nodes[e.node].node_id;
-        s->world.nodes[e.node].pending++;
+        const aoi_node_record *n = s->world.nodes + e.node;
+        const int64_t watcher = e.node < l->nodes ? s->world.entities[n->owner].id : watchers[e.node - l->nodes];
+        aoi_append(s, &s->queue,
+                   &(aoi_queued){watcher, e.target_id, n->node_id, e.node, e.target, life, (uint8_t)e.kind, false});
         if (e.target != AOI_NONE) l->seen[pairs++] = (int64_t)aoi_pair_key(e.node, e.target);
     }
     if (gone != l->gone) return fail(l, "a node that is gone has no event");
