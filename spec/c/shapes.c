@@ -132,8 +132,8 @@ static void blocks_are_shared(int dims) {
     for (int i = 0; i < AREAS; i++) {
         if (!EXPECT(aoi_area_resolve(&world, kinds + i * 7 % KINDS, is + i))) return;
         const aoi_shape *p = is[i].area.shape, *q = i < KINDS ? NULL : is[i - KINDS].area.shape;
-        own += p && !p->shared;
-        if (q) EXPECT((p == q) == p->shared);
+        own += p && p->place == AOI_NONE;
+        if (q) EXPECT((p == q) == (p->place != AOI_NONE));
     }
     for (int i = 0; i < KINDS; i++)
         for (int k = 0; k < i; k++)

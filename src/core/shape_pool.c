@@ -5,8 +5,6 @@
 
 #include "base/hash_index.h"
 
-enum { LEAST_POOL = 8 };
-
 /* What is compared of a block: with a cylinder's radius its hole. */
 enum { PARAMETERS = 8 };
 static void parameters_of(const aoi_shape *p, double out[PARAMETERS]) {
@@ -34,46 +32,28 @@ static bool is_same_block(const aoi_shape *p, const aoi_shape *q) {
            !memcmp(p->points, q->points, 2 * p->corners * sizeof *p->points);
 }
 
-static aoi_shape **block_link(const aoi_world *w, uint32_t hash) {
-    return w->shape_heads + (hash & (w->shape_head_count - 1));
-}
-
-/* As many heads as blocks; where memory is refused chains become longer. */
-static void grow_pool(aoi_world *w) {
-    const uint32_t was = w->shape_head_count, count = was ? 2 * was : LEAST_POOL;
-    aoi_shape **heads = aoi_resize(&w->memory, NULL, 0, count * sizeof *heads), **old = w->shape_heads;
-    if (!heads) return;
-    memset(heads, 0, count * sizeof *heads);
-    w->shape_heads = heads;
-    w->shape_head_count = count;
-    for (uint32_t i = 0; i < was; i++)
-        for (aoi_shape *p = old[i], *next; p; p = next) {
-            aoi_shape **link = block_link(w, block_hash(p));
-            next = p->next;
-            p->next = *link;
-            *link = p;
-        }
-    AOI_FREE(&w->memory, old, was);
-}
-
-/* A block with those parameters, one use of which is the caller's; NULL: memory is refused. */
+/* A block with those parameters, one use of which is the caller's; NULL: memory is refused.  Where it is refused to the pool
+ * alone the block is not shared. */
 static aoi_shape *take_block(aoi_world *w, const aoi_shape *like, bool shared) {
-    aoi_shape *p = NULL, **link = NULL;
-    if (shared && w->shape_count >= w->shape_head_count) grow_pool(w);
-    if (shared && w->shape_heads) link = block_link(w, block_hash(like));
-    for (p = link ? *link : NULL; p && !is_same_block(p, like);) p = p->next;
-    if (p) {
-        p->uses++;
-        return p;
+    aoi_memory *m = &w->memory;
+    const uint32_t hash = shared ? block_hash(like) : 0;
+    uint32_t at = AOI_SEEK, i = shared ? aoi_index_next(&w->shape_index, hash, &at) : AOI_NONE;
+    while (i != AOI_NONE && !is_same_block(w->shapes[i], like)) i = aoi_index_next(&w->shape_index, hash, &at);
+    if (i != AOI_NONE) {
+        w->shapes[i]->uses++;
+        return w->shapes[i];
     }
-    p = aoi_resize(&w->memory, NULL, 0, aoi_shape_bytes(like->corners));
+    aoi_shape *p = aoi_resize(m, NULL, 0, aoi_shape_bytes(like->corners));
     if (!p) return NULL;
     memcpy(p, like, aoi_shape_bytes(like->corners));
     p->uses = 1;
-    p->shared = link != NULL;
-    p->next = link ? *link : NULL;
-    if (link) *link = p;
-    w->shape_count += link != NULL;
+    p->place = AOI_NONE;
+    if (shared && AOI_GROW(m, w->shapes, w->shape_cap, w->shape_count + (size_t)1) &&
+        aoi_index_reserve(m, &w->shape_index, w->shape_count + (size_t)1)) {
+        p->place = w->shape_count++;
+        w->shapes[p->place] = p;
+        aoi_index_add(&w->shape_index, hash, p->place);
+    }
     return p;
 }
 
@@ -84,32 +64,35 @@ bool aoi_area_resolve(aoi_world *w, const aoi_area *a, aoi_area_state *out) {
     return out->area.shape != NULL;
 }
 
+/* The last one of the pool takes the place of one that goes. */
 void aoi_shape_drop(aoi_world *w, aoi_shape *p) {
     if (!p || --p->uses) return;
-    if (p->shared) {
-        aoi_shape **link = block_link(w, block_hash(p));
-        while (*link != p) link = &(*link)->next;
-        *link = p->next;
-        w->shape_count--;
+    if (p->place != AOI_NONE) {
+        aoi_shape *last = w->shapes[--w->shape_count];
+        aoi_index_remove(&w->shape_index, block_hash(p), p->place);
+        if (last != p) aoi_index_replace(&w->shape_index, block_hash(last), last->place, p->place);
+        last->place = p->place;
+        w->shapes[p->place] = last;
     }
     aoi_resize(&w->memory, p, aoi_shape_bytes(p->corners), 0);
 }
 
 void aoi_shapes_free(aoi_world *w) {
-    AOI_FREE(&w->memory, w->shape_heads, w->shape_head_count);
+    AOI_FREE(&w->memory, w->shapes, w->shape_cap);
+    aoi_index_free(&w->memory, &w->shape_index);
     aoi_scratch_free(&w->memory, w->shape_scratch);
 }
 
 const char *aoi_shapes_check(const aoi_world *w) {
-    uint32_t uses = 0, blocks = 0;
-    for (uint32_t i = 0; i < w->shape_head_count; i++)
-        for (const aoi_shape *p = w->shape_heads[i]; p; p = p->next) {
-            if (block_link(w, block_hash(p)) != w->shape_heads + i)
-                return "a block of parameters is not where it is sought";
-            uses += p->uses;
-            blocks++;
+    uint32_t uses = 0;
+    for (uint32_t i = 0; i < w->shape_count; i++) {
+        uint32_t hash = block_hash(w->shapes[i]), at = AOI_SEEK, k;
+        while ((k = aoi_index_next(&w->shape_index, hash, &at)) != AOI_NONE && k != i) {
         }
+        if (k != i || w->shapes[i]->place != i) return "a block of parameters is not where it is sought";
+        uses += w->shapes[i]->uses;
+    }
     for (uint32_t n = 0; n < w->node_top; n++)
-        if (aoi_is_live(w->nodes[n].generation) && w->areas[n].shape && w->areas[n].shape->shared) uses--;
-    return uses || blocks != w->shape_count ? "blocks of parameters are counted wrongly" : NULL;
+        uses -= aoi_is_live(w->nodes[n].generation) && w->areas[n].shape && w->areas[n].shape->place != AOI_NONE;
+    return uses || w->shape_index.count != w->shape_count ? "blocks of parameters are counted wrongly" : NULL;
 }

@@ -2,7 +2,7 @@
  *
  *   nodes   [ area | area | area | ... ]
  *               \     |       |
- *   heads --hash of a block--> block [ uses | next ] --> block --> ...
+ *   shapes   [ block: uses | block: uses | ... ]    found by a hash of what is in a block
  *
  * Nodes of one kind, as games have them by the thousand, share what a move compares with each of its neighbours.  A sector
  * turns by itself: its block is its own. */

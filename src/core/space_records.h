@@ -76,12 +76,11 @@ struct aoi_shape {    /* parameters of an area that is neither square nor circle
     double half_height;      /* of shapes but boxes, in 3D; INFINITY: any height */
     double margin;
     double hole[2];
-    double extents[3];      /* box */
-    double facing, angle;   /* sector, as they were given */
-    double was_fx, was_fy;  /* of a node that has turned */
-    struct aoi_shape *next; /* of the shared ones of one hash */
-    bool shared;
-    double points[]; /* polygon: x, y of each corner, relative to the watcher; behind them its sides (shapes.h) */
+    double extents[3];     /* box */
+    double facing, angle;  /* sector, as they were given */
+    double was_fx, was_fy; /* of a node that has turned */
+    uint32_t place;        /* among the shared ones; AOI_NONE: it is not */
+    double points[];       /* polygon: x, y of each corner, relative to the watcher; behind them its sides (shapes.h) */
 };
 
 typedef struct aoi_area_record { /* of a node, by its slot: what a usual move does not read */
@@ -147,10 +146,11 @@ typedef struct aoi_world {
     uint32_t *movers;
     double *ways;
     uint32_t mover_cap, way_cap, mover_count;
-    uint32_t moved;           /* movers that have had their turn */
-    aoi_shape **shape_heads;  /* shape_pool.h */
+    uint32_t moved;     /* movers that have had their turn */
+    aoi_shape **shapes; /* shape_pool.h */
+    aoi_index shape_index;
     aoi_shape *shape_scratch; /* parameters of a question, or of what is about to be added */
-    uint32_t shape_head_count, shape_count;
+    uint32_t shape_cap, shape_count;
 } aoi_world;
 
 /* ---- what follows from the records ------------------------------------------------------------------------------- */
