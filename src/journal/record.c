@@ -287,29 +287,26 @@ static bool no_other_waits(aoi_space *s) {
     return !aoi_layers_waiting(s->layers) && !aoi_layers_owe(s->layers) && aoi_is_settled(s);
 }
 
+static void note_all_taken(aoi_journal *j, uint32_t count) {
+    j->all_count += count;
+    j->named_count = 0;
+    j->all_taken = true;
+}
+
 void aoi_log_taken(aoi_space *s, const aoi_queued *e) {
     aoi_journal *j = s->journal;
     if (j->failed) return;
-    if (s->queue.count || !no_other_waits(s)) {
-        note_taken(j, e);
-        return;
-    }
-    j->all_count++;
-    j->named_count = 0;
-    j->all_taken = true;
+    if (s->queue.count || !no_other_waits(s)) note_taken(j, e);
+    else note_all_taken(j, 1);
 }
 
 void aoi_log_all_taken(aoi_space *s) {
     aoi_journal *j = s->journal;
     const aoi_event_queue *q = &s->queue;
     if (j->failed || !q->count) return;
-    if (!no_other_waits(s)) {
+    if (no_other_waits(s)) note_all_taken(j, q->count);
+    else
         for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) note_taken(j, q->events + i);
-        return;
-    }
-    j->all_count += q->count;
-    j->named_count = 0;
-    j->all_taken = true;
 }
 
 void aoi_log_settled(aoi_space *s, bool all) {
