@@ -31,8 +31,7 @@ static int why_of(const aoi_space *s, uint32_t node, uint32_t target) {
     return z == AOI_INSIDE ? AOI_WHY_INSIDE : AOI_WHY_KEPT;
 }
 
-static bool is_pending(const aoi_space *s, int64_t watcher, int64_t node_id, int64_t target) {
-    const aoi_event_queue *q = &s->queue;
+bool aoi_is_pending(const aoi_event_queue *q, int64_t watcher, int64_t node_id, int64_t target) {
     for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) {
         const aoi_queued *e = q->events + i;
         if (e->watcher == watcher && e->node_id == node_id && e->target == target) return true;
@@ -44,7 +43,7 @@ void aoi_explain(aoi_space *s, int64_t watcher, int64_t node_id, int64_t target,
     (void)aoi_settle(s);
     aoi_entity w = aoi_find(s, watcher), t = aoi_find(s, target);
     uint32_t node = aoi_node_slot(s, aoi_find_node(s, w, node_id));
-    *out = (aoi_explanation){.pending = is_pending(s, watcher, node_id, target)};
+    *out = (aoi_explanation){.pending = aoi_is_pending(&s->queue, watcher, node_id, target)};
     out->why = AOI_IS_NULL(w)     ? AOI_WHY_NO_WATCHER
                : node == AOI_NONE ? AOI_WHY_NO_NODE
                : AOI_IS_NULL(t)   ? AOI_WHY_NO_TARGET

@@ -106,10 +106,7 @@ static const aoi_large_place *first_place(const aoi_large_level *level, double x
 /* How far it goes in the batch on the axis on which it goes farthest, heights included: the grid is asked for nodes by
  * all of them; 0 if it is no mover. */
 static double step_of(const aoi_space *s, uint32_t entity) {
-    const double *from = aoi_position_before(&s->world, entity), *to = s->world.entities[entity].pos;
-    double step = 0;
-    for (int a = 0; a < s->world.dims; a++) step = fmax(step, fabs(to[a] - from[a]));
-    return step;
+    return aoi_way_length(s->world.dims, aoi_position_before(&s->world, entity), s->world.entities[entity].pos);
 }
 
 static aoi_large_place large_place_of(const aoi_space *s, uint32_t entity, const double *at, double slack) {

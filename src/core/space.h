@@ -479,6 +479,7 @@ static inline const aoi_queued *aoi_take_from(aoi_space *s, aoi_event_queue *q) 
 static inline const aoi_queued *aoi_take(aoi_space *s) {
     return aoi_take_from(s, &s->queue);
 }
+bool aoi_is_pending(const aoi_event_queue *q, int64_t watcher, int64_t node_id, int64_t target); /* for explain */
 void aoi_read_event(const aoi_space *s, const aoi_queued *e, aoi_event *out);
 /* Whether aoi_next_freed has something to do. */
 static inline bool aoi_has_freed(const aoi_space *s) {

@@ -93,7 +93,7 @@ void aoi_grid_remove_node(aoi_grid *g, uint32_t node);
 /* A node that is in the index gets other bounds, for which aoi_grid_reserve has made room. */
 void aoi_grid_resize_node(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_seat seat);
 
-/* Moves the entity and its nodes;. */
+/* Moves the entity and its nodes. */
 bool aoi_grid_relocate(aoi_grid *g, uint32_t entity, const double *to);
 
 const char *aoi_grid_check(const aoi_grid *g); /* NULL, or the invariant that does not hold */

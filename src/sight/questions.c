@@ -75,10 +75,7 @@ void aoi_sight_explain(aoi_sight *g, int64_t watcher, int64_t node_id, int64_t t
     uint32_t node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, watcher), node_id));
     uint32_t t = aoi_entity_slot(s, aoi_find(s, target));
     const aoi_watch *n = aoi_watch_of(g, node);
-    const aoi_event_queue *q = &g->queue;
-    for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++)
-        out->e.pending |=
-            q->events[i].watcher == watcher && q->events[i].node_id == node_id && q->events[i].target == target;
+    out->e.pending |= aoi_is_pending(&g->queue, watcher, node_id, target);
     if (!n && out->e.why > AOI_WHY_NO_NODE) out->e.why = AOI_WHY_NO_NODE; /* a node of the space, not of the sight */
     if (!n || t == AOI_NONE || out->e.why == AOI_WHY_SELF) {
         out->e.sees = false;

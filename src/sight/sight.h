@@ -146,6 +146,9 @@ int aoi_sight_recall(aoi_sight *g, aoi_node n, const int64_t *saw, size_t count)
 bool aoi_line_clear(const aoi_sight *g, uint32_t node, uint32_t target, uint32_t *wall);
 
 extern const aoi_layer_class aoi_sight_layer;
+static inline aoi_sight *aoi_sight_from(aoi_layer *l) { /* NULL: it is no sight */
+    return l->class == &aoi_sight_layer ? (aoi_sight *)l : NULL;
+}
 aoi_sight *aoi_sights_adopt(const aoi_space *s); /* the first one that has been loaded; NULL: there is none */
 void aoi_sight_opened(aoi_sight *g);             /* to the journal, if there is one */
 const char *aoi_sight_check(const aoi_layer *layer);

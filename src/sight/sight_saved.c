@@ -162,11 +162,6 @@ static void save_events(saving *v) {
     }
 }
 
-/* NULL: it is no sight. */
-static aoi_sight *sight_of(aoi_layer *l) {
-    return l->class == &aoi_sight_layer ? (aoi_sight *)l : NULL;
-}
-
 /* Those of clients and of others' walls belong to a host; stand-ins of them a player's snapshots have. */
 static bool is_saved(const aoi_sight *g) {
     return g->stands_in || (!g->sink && !g->shares);
@@ -176,7 +171,7 @@ static bool is_saved(const aoi_sight *g) {
 static aoi_sight *sight_from(const aoi_space *s, uint32_t number, bool saved) {
     aoi_sight *first = NULL, *g;
     for (aoi_layer *l = s->layers; l; l = l->next)
-        if ((g = sight_of(l)) != NULL && g->number >= number && (!first || g->number < first->number) &&
+        if ((g = aoi_sight_from(l)) != NULL && g->number >= number && (!first || g->number < first->number) &&
             (!saved || is_saved(g)))
             first = g;
     return first;
@@ -208,7 +203,7 @@ const aoi_sight *aoi_sights_with_walls(const aoi_space *s, uint32_t number) {
 
 bool aoi_sights_of_node(const aoi_space *s, uint32_t node, uint32_t *number, uint32_t *linger) {
     aoi_layer_node *n = aoi_layer_node_from(s->world.areas[node].user_data);
-    const aoi_sight *g = s->world.nodes[node].flags & AOI_NODE_LAYER ? sight_of(n->layer) : NULL;
+    const aoi_sight *g = s->world.nodes[node].flags & AOI_NODE_LAYER ? aoi_sight_from(n->layer) : NULL;
     if (!g) return false;
     *number = first_of(g, false)->number;
     *linger = ((aoi_watch *)n)->linger;
@@ -448,7 +443,7 @@ bool aoi_sights_show(aoi_space *s, aoi_entity client, aoi_entity target) {
     const uint32_t owner = aoi_entity_slot(s, client);
     bool sees = false;
     for (aoi_layer *l = s->layers; l && owner != AOI_NONE; l = l->next) {
-        aoi_sight *g = sight_of(l);
+        aoi_sight *g = aoi_sight_from(l);
         uint32_t k = g && g->sink && owner < g->thing_cap ? g->things[owner].watches : AOI_NONE;
         for (; k != AOI_NONE && !sees; k = g->watches[k]->next) {
             const uint32_t node = g->watches[k]->node;

@@ -202,8 +202,7 @@ int aoi_sight_add_node(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_ar
 aoi_sight *aoi_sight_of_node(const aoi_space *s, aoi_node handle) {
     const uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE || !(s->world.nodes[node].flags & AOI_NODE_LAYER)) return NULL;
-    aoi_layer *layer = aoi_layer_node_from(s->world.areas[node].user_data)->layer;
-    return layer->class == &aoi_sight_layer ? (aoi_sight *)layer : NULL;
+    return aoi_sight_from(aoi_layer_node_from(s->world.areas[node].user_data)->layer);
 }
 
 bool aoi_sight_has_node(const aoi_sight *g, aoi_node n) {
@@ -309,8 +308,7 @@ int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sin
     }
     *g = (aoi_sight){.walls = own, .shares = walls != NULL, .sink = sink, .free_pair = AOI_NONE};
     for (aoi_layer *l = s->layers; l; l = l->next)
-        if (l->class == &aoi_sight_layer && ((aoi_sight *)l)->number >= g->number)
-            g->number = ((aoi_sight *)l)->number + 1;
+        if (aoi_sight_from(l) && aoi_sight_from(l)->number >= g->number) g->number = aoi_sight_from(l)->number + 1;
     aoi_queue_open(&g->queue);
     aoi_walls_join(own, &g->changes);
     aoi_layer_open(s, &g->layer, &aoi_sight_layer);
