@@ -12,15 +12,16 @@
 #error "aoi needs Lua 5.1 or newer"
 #endif
 
-/* Handlers may yield from 5.3 on.  Before that a continuation is never used. */
+/* Handlers may yield from 5.3 on.  Before that a continuation is never called. */
 #if LUA_VERSION_NUM >= 503
 #define LAOI_YIELDS 1
 #else
 #define LAOI_YIELDS 0
 typedef intptr_t lua_KContext;
-#define LUA_OK_ 0
-#define lua_callk(L, n, r, ctx, k) ((void)(ctx), lua_call(L, n, r))
-#define lua_pcallk(L, n, r, h, ctx, k) ((void)(ctx), lua_pcall(L, n, r, h))
+#undef LUA_OK
+#define LUA_OK 0
+#define lua_callk(L, n, r, ctx, k) ((void)(ctx), (void)(k), lua_call(L, n, r))
+#define lua_pcallk(L, n, r, h, ctx, k) ((void)(ctx), (void)(k), lua_pcall(L, n, r, h))
 #define lua_isyieldable(L) ((void)(L), 0)
 #if LUA_VERSION_NUM == 502 /* where these are macros of those above, each would end at itself */
 #undef lua_call

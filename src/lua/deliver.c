@@ -20,12 +20,7 @@ static inline void push_ids(lua_State *L, const aoi_queued *ev) {
     laoi_pushinteger(L, ev->node_id);
 }
 
-#if LAOI_YIELDS
 static int again(lua_State *L, int status, lua_KContext count);
-#define AGAIN again
-#else
-#define AGAIN NULL
-#endif
 
 static int note_traceback(lua_State *L) {
     laoi_traceback(L, 1);
@@ -56,7 +51,7 @@ static void call_on_error(lua_State *L, lua_KContext count) {
     }
     lua_pushboolean(L, 0);
     lua_rawseti(L, TABLE, LAOI_TRACEBACK);
-    lua_callk(L, 5, 0, count, AGAIN);
+    lua_callk(L, 5, 0, count, again);
 }
 
 /* ---- finding the handler ----------------------------------------------------------------------------------------------- */
@@ -109,14 +104,14 @@ static inline const aoi_queued *next_event(lua_State *L, laoi_space *b) {
 static void call_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev, lua_KContext count) {
     if (!b->has_on_error) {
         push_ids(L, ev);
-        lua_callk(L, 3, 0, count, AGAIN);
+        lua_callk(L, 3, 0, count, again);
         return;
     }
     push_ids(L, ev);
     lua_rawgeti(L, TABLE, LAOI_TRACER);
     lua_pushvalue(L, HANDLER);
     push_ids(L, ev);
-    if (lua_pcallk(L, 3, 0, TRACER, count, AGAIN) > 1) call_on_error(L, count); /* neither LUA_OK nor LUA_YIELD */
+    if (lua_pcallk(L, 3, 0, TRACER, count, again) > 1) call_on_error(L, count); /* neither LUA_OK nor LUA_YIELD */
 }
 
 /* Any handler, of this type, at HANDLER.  Looking it up may run a metamethod, so that the queue's record is copied. */
@@ -171,20 +166,18 @@ static int run(lua_State *L, lua_KContext count) {
             continue;
         }
         push_ids(L, e);
-        lua_callk(L, 3, 0, count + 1, AGAIN);
+        lua_callk(L, 3, 0, count + 1, again);
     }
     laoi_pushinteger(L, (int64_t)count);
     return 1;
 }
 
-#if LAOI_YIELDS
 /* Its continuation after a handler that yielded or, under on_error, raised. */
 static int again(lua_State *L, int status, lua_KContext count) {
     if (status > 1) call_on_error(L, count);
     lua_settop(L, TABLE);
     return run(L, count);
 }
-#endif
 
 static int loop(lua_State *L) {
     laoi_gettable(L, SELF);
@@ -194,8 +187,6 @@ static int loop(lua_State *L) {
 /* ---- deliveries under way ------------------------------------------------------------------------------------------------ */
 
 enum { COUNTS = 1, SUSPENDABLE = 2 }; /* bits of a delivery's context */
-
-#if LAOI_YIELDS
 
 static bool is_live(lua_State *L, lua_State *co) { /* running, or waiting for a coroutine that it resumed */
     lua_Debug ar;
@@ -249,26 +240,6 @@ static void end(lua_State *L, laoi_space *b, lua_KContext ctx) {
     }
     lua_pop(L, 1);
 }
-
-#else
-
-static bool under_way(lua_State *L, laoi_space *b) {
-    (void)L;
-    return b->solid;
-}
-
-static lua_KContext begin(lua_State *L, laoi_space *b) {
-    (void)L;
-    b->solid++;
-    return 0;
-}
-
-static void end(lua_State *L, laoi_space *b, lua_KContext ctx) {
-    (void)L, (void)ctx;
-    b->solid--;
-}
-
-#endif
 
 /* Also the continuation: the delivery is over, by itself or by an error, which goes on unchanged. */
 static int finish(lua_State *L, int status, lua_KContext ctx) {

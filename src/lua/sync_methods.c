@@ -385,12 +385,7 @@ static bool push_message(lua_State *L, laoi_sync *y, size_t *size) {
     return false;
 }
 
-#if LAOI_YIELDS
 static int tick_again(lua_State *L, int status, lua_KContext messages);
-#define TICK_AGAIN tick_again
-#else
-#define TICK_AGAIN NULL
-#endif
 
 static int tick_run(lua_State *L, lua_KContext messages) {
     laoi_sync *y = lua_touserdata(L, 1);
@@ -402,7 +397,7 @@ static int tick_run(lua_State *L, lua_KContext messages) {
         bytes += (int64_t)size;
         laoi_pushinteger(L, bytes);
         lua_replace(L, BYTES);
-        lua_callk(L, 2, 0, messages, TICK_AGAIN);
+        lua_callk(L, 2, 0, messages, tick_again);
     }
     lua_settop(L, TICK_TOP);
     laoi_pushinteger(L, (int64_t)messages);
@@ -410,12 +405,10 @@ static int tick_run(lua_State *L, lua_KContext messages) {
     return 2;
 }
 
-#if LAOI_YIELDS
 static int tick_again(lua_State *L, int status, lua_KContext messages) {
     (void)status;
     return tick_run(L, messages);
 }
-#endif
 
 static int y_tick(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 2);

@@ -258,12 +258,7 @@ static int overtaken(lua_State *L, lua_KContext turn, bool failed) {
     return 3;
 }
 
-#if LAOI_YIELDS
 static int continued(lua_State *L, int status, lua_KContext turn);
-#define CONTINUED continued
-#else
-#define CONTINUED NULL
-#endif
 
 /* Calls handlers until there is no entry left, or another coroutine has taken over. */
 static int hear(lua_State *L, int status, lua_KContext turn) {
@@ -279,7 +274,7 @@ static int hear(lua_State *L, int status, lua_KContext turn) {
         int n = failed && !again ? push_report(L, x) : push_event(L, x);
         if ((lua_KContext)w->turn != turn) return overtaken(L, turn, false);
         if (!n) break;
-        status = lua_pcallk(L, n, 0, HEAR_CATCHER, turn, CONTINUED);
+        status = lua_pcallk(L, n, 0, HEAR_CATCHER, turn, continued);
     }
     end_walk(x);
     x->news_count = w->at = w->stop = 0;
@@ -296,11 +291,9 @@ static int begin_walk(lua_State *L, inbox *x) {
     return hear(L, 0, (lua_KContext)x->walk.turn);
 }
 
-#if LAOI_YIELDS
 static int continued(lua_State *L, int status, lua_KContext turn) {
     return hear(L, status, turn);
 }
-#endif
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 

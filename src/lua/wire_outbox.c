@@ -267,13 +267,11 @@ static int outbox_count(lua_State *L) {
     return 3;
 }
 
-#if LAOI_YIELDS
 static int end_flush(lua_State *L, int status, lua_KContext context) {
     (void)status, (void)context;
     lua_settop(L, 0);
     return 0;
 }
-#endif
 
 /* flush(map): sends the message, if there is one.  With rows, or where that fails, it is `otherwise` that is called. */
 static int outbox_flush(lua_State *L) {
