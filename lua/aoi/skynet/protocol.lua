@@ -1,18 +1,17 @@
--- The skynet protocol that carries the wire format: one number for its type, which the config may change.
+-- Protocols of skynet, each with a number for its type, which the config may change: "aoi" carries the wire format,
+-- "aoi_view" what the viewer asks.
 
 local skynet = require "skynet"
 
-local TYPE = 65 -- config: aoi_ptype
+local TYPES = { aoi = 65, aoi_view = 66 } -- config: aoi_ptype, aoi_view_ptype
 
--- dispatch(session, source, message) takes what arrives, as what `unpack` makes of it, by default a string. Returns the
--- type's number.
-return function(dispatch, unpack)
-  local id = tonumber(skynet.getenv("aoi_ptype")) or TYPE
+-- dispatch(session, source, message) takes what arrives, as what `unpack` makes of it, by default a string. name: "aoi"
+-- by default. Returns the type's number.
+return function(dispatch, unpack, name, pack)
+  name = name or "aoi"
+  local id = tonumber(skynet.getenv(name .. "_ptype")) or TYPES[name]
   skynet.register_protocol {
-    name = "aoi",
-    id = id,
-    unpack = unpack or skynet.tostring,
-    dispatch = dispatch,
+    name = name, id = id, pack = pack, unpack = unpack or skynet.tostring, dispatch = dispatch,
   }
   return id
 end

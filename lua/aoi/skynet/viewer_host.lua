@@ -12,27 +12,23 @@ local Session = require "aoi.viewer.session"
 
 local host = {}
 
-local TYPE = 66     -- of the protocol; config: aoi_view_ptype
-local SILENCE = 30  -- seconds without a request, after which a page counts as gone
+local SILENCE = 30 -- seconds without a request, after which a page counts as gone
 
 -- By the address of the viewer's service: how to find a space, the options, and its sessions.
 local served = {}
 local registered = false
 
+local CMD = {}
+
 local function forget_silent(view)
   while next(view.sessions) do
     skynet.sleep(100 * SILENCE / 2)
     for number, it in pairs(view.sessions) do
-      if skynet.now() - it.asked > 100 * SILENCE then
-        view.sessions[number] = nil
-        it.session:close()
-      end
+      if skynet.now() - it.asked > 100 * SILENCE then CMD.close(view, number) end
     end
   end
   view.watched = false
 end
-
-local CMD = {}
 
 function CMD.open(view, name)
   local space = view.find(name)
@@ -70,18 +66,14 @@ end
 local function register()
   if registered then return end
   registered = true
-  skynet.register_protocol {
-    name = "aoi_view", id = tonumber(skynet.getenv("aoi_view_ptype")) or TYPE,
-    pack = skynet.pack, unpack = skynet.unpack,
-    dispatch = function(_, source, name, ...)
-      local view = served[source]
-      if view then
-        skynet.ret(skynet.pack(CMD[name](view, ...)))
-      else
-        skynet.ret(skynet.pack(nil, "nothing is shown"))
-      end
-    end,
-  }
+  require "aoi.skynet.protocol"(function(_, source, name, ...)
+    local view = served[source]
+    if view then
+      skynet.ret(skynet.pack(CMD[name](view, ...)))
+    else
+      skynet.ret(skynet.pack(nil, "nothing is shown"))
+    end
+  end, skynet.unpack, "aoi_view", skynet.pack)
 end
 
 local View = {}

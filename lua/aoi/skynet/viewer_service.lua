@@ -8,7 +8,6 @@ local socket = require "skynet.socket"
 local httpd = require "http.httpd"
 local sockethelper = require "http.sockethelper"
 local gate = require "aoi.viewer.gate"
-local protocol_id = tonumber(skynet.getenv("aoi_view_ptype")) or 66
 
 local owner, address, port, token = ...
 owner, port = tonumber(owner), tonumber(port)
@@ -16,7 +15,7 @@ local options = { address = address, token = token ~= "-" and token or nil }
 
 local MOST_REQUEST, MOST_PAGES = 8192, 16
 
-skynet.register_protocol { name = "aoi_view", id = protocol_id, pack = skynet.pack, unpack = skynet.unpack }
+require "aoi.skynet.protocol"(nil, skynet.unpack, "aoi_view", skynet.pack)
 
 -- By key: session, pause: 1/100 seconds to the next frame, query: what the page has said last, full: bytes wait in its
 -- socket's buffer.
