@@ -245,10 +245,9 @@ aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner) 
     return n;
 }
 
-/* A key that should have been a name. */
 const char *laoi_key_name(lua_State *L, int i) {
     lua_pushvalue(L, i);
-    return lua_type(L, -1) == LUA_TNUMBER ? lua_tostring(L, -1) : luaL_typename(L, -1);
+    return lua_isstring(L, -1) ? lua_tostring(L, -1) : luaL_typename(L, -1);
 }
 
 /* ---- options of aoi.new -------------------------------------------------------------------------------------------- */
@@ -332,9 +331,8 @@ void laoi_read_options(lua_State *L, int i, laoi_read_option *read, void *ud) {
     if (lua_isnoneornil(L, i)) return;
     if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
     for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        bool named = lua_type(L, -2) == LUA_TSTRING;
-        if (!named || !read(L, i, lua_tostring(L, -2), ud))
-            laoi_argerror(L, i, "unknown option '%s'", named ? lua_tostring(L, -2) : laoi_key_name(L, -2));
+        if (lua_type(L, -2) != LUA_TSTRING || !read(L, i, lua_tostring(L, -2), ud))
+            laoi_argerror(L, i, "unknown option '%s'", laoi_key_name(L, -2));
     }
 }
 

@@ -176,8 +176,7 @@ static void check_handler_table(lua_State *L, int i) {
     }
     lua_pushnil(L);
     if (!lua_next(L, i)) return;
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
-    laoi_argerror(L, i, "unknown handler '%s': 'enter' or 'leave' expected", name);
+    laoi_argerror(L, i, "unknown handler '%s': 'enter' or 'leave' expected", laoi_key_name(L, -2));
 }
 
 bool laoi_check_handlers(lua_State *L, int enter) {

@@ -85,9 +85,9 @@ static int refuse_field(lua_State *L, const laoi_space *b, int i, int shape, uns
 /* One key and its value, on top of the stack; the shape is known.  Returns the field's bit, 0 for those of
  * all shapes. */
 static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
     int shape = out->area.shape;
     if (lua_type(L, -2) == LUA_TSTRING) {
+        const char *name = lua_tostring(L, -2);
         if (!strcmp(name, "shape")) return 0;
         if (!strcmp(name, "mask")) {
             out->area.mask = field_bits(L, i, name);
@@ -115,7 +115,7 @@ static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_
             return fields[k].bit;
         }
     }
-    laoi_argerror(L, i, "unknown area option '%s' of a %s", name, aoi_shape_name(shape));
+    laoi_argerror(L, i, "unknown area option '%s' of a %s", laoi_key_name(L, -2), aoi_shape_name(shape));
     return 0;
 }
 

@@ -156,9 +156,7 @@ static void refuse_named(lua_State *L, int i, size_t n) {
     for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
         double k = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
         if (k >= 1 && k <= (double)n && k == floor(k)) continue;
-        bool named = lua_type(L, -2) == LUA_TSTRING;
-        laoi_argerror(L, i, "unknown option '%s' of a list of views",
-                      named ? lua_tostring(L, -2) : laoi_key_name(L, -2));
+        laoi_argerror(L, i, "unknown option '%s' of a list of views", laoi_key_name(L, -2));
     }
 }
 
