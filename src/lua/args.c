@@ -285,27 +285,27 @@ static void bad_option_value(lua_State *L, int i, const char *name, const char *
     laoi_argerror(L, i, "bad value for option '%s': %s expected, got %s", name, expected, got);
 }
 
-/* The index of the word on top among the names, -1 if it is none. */
-static int option_word(lua_State *L, const char *(*name)(int)) {
+int laoi_word(lua_State *L, const char *(*name)(int)) {
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
     for (int k = 0; name(k); k++)
         if (!strcmp(name(k), text)) return k;
     return -1;
 }
 
-static void bad_option_word(lua_State *L, int i, const char *name, const char *(*choice)(int)) {
+static int choice_option(lua_State *L, int i, const char *name, const char *(*choice)(int)) {
+    int k = laoi_word(L, choice);
+    if (k >= 0) return k;
     const char *expected = laoi_choices(L, choice);
     lua_pushvalue(L, -2);
     bad_option_value(L, i, name, expected);
+    return k;
 }
 
 static bool space_option(lua_State *L, int i, const char *name, void *ud) {
     aoi_options *o = ud;
     double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
     if (!strcmp(name, "engine")) {
-        int k = option_word(L, aoi_engine_name);
-        if (k < 0) bad_option_word(L, i, name, aoi_engine_name);
-        o->engine = aoi_engine_name(k);
+        o->engine = aoi_engine_name(choice_option(L, i, name, aoi_engine_name));
     } else if (!strcmp(name, "dimensions")) {
         if (v != 2 && v != 3) bad_option_value(L, i, name, "2 or 3");
         o->dimensions = v == 2 ? 2 : 3;
@@ -313,9 +313,7 @@ static bool space_option(lua_State *L, int i, const char *name, void *ud) {
         if (!(v > 0)) bad_option_value(L, i, name, "a number > 0");
         o->cell = v;
     } else if (!strcmp(name, "delivery")) {
-        int k = option_word(L, delivery_name);
-        if (k < 0) bad_option_word(L, i, name, delivery_name);
-        o->deferred = k == 1;
+        o->deferred = choice_option(L, i, name, delivery_name) == 1;
     } else return false;
     return true;
 }

@@ -104,6 +104,7 @@ const char *laoi_key_name(lua_State *L, int i);                     /* of a tabl
 const char *laoi_value(lua_State *L, int i);                        /* 'text', 5, true, table */
 const char *laoi_choices(lua_State *L, const char *(*name)(int k)); /* "'a', 'b' or 'c'", up to the first NULL */
 
+int laoi_word(lua_State *L, const char *(*name)(int k)); /* the place of the word on top among those names, or -1 */
 int64_t laoi_integer(lua_State *L, int i);
 double laoi_finite(lua_State *L, int i);
 double laoi_number(lua_State *L, int i);

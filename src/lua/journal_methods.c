@@ -263,13 +263,10 @@ static int new_cursor(lua_State *L) {
     const char *fault = NULL;
     const char *bytes = luaL_checklstring(L, BYTES_, &size);
     lua_settop(L, ENGINE_);
+    const int engine = laoi_word(L, aoi_engine_name);
+    if (engine < 0 && !lua_isnil(L, ENGINE_)) return luaL_error(L, "no engine '%s'", luaL_checkstring(L, ENGINE_));
     laoi_cursor *c = laoi_new_object(L, sizeof *c);
-    if (!lua_isnil(L, ENGINE_)) {
-        const char *name = luaL_checkstring(L, ENGINE_);
-        for (int i = 0; aoi_engine_name(i); i++)
-            if (!strcmp(name, aoi_engine_name(i))) c->engine = aoi_engine_name(i);
-        if (!c->engine) return luaL_error(L, "no engine '%s'", name);
-    }
+    c->engine = engine < 0 ? NULL : aoi_engine_name(engine);
     laoi_gettable(L, MADE);
     lua_pushvalue(L, BYTES_);
     lua_rawseti(L, -2, 1);

@@ -45,10 +45,9 @@ static size_t field_numbers(lua_State *L, int i, const char *name, double *out, 
 }
 
 static int field_shape(lua_State *L, int i) {
-    const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-    for (int k = 0; aoi_shape_name(k); k++)
-        if (!strcmp(aoi_shape_name(k), text)) return k;
-    return laoi_argerror(L, i, "bad value for 'shape': %s expected", laoi_choices(L, aoi_shape_name));
+    int k = laoi_word(L, aoi_shape_name);
+    if (k < 0) laoi_argerror(L, i, "bad value for 'shape': %s expected", laoi_choices(L, aoi_shape_name));
+    return k;
 }
 
 static uint64_t field_bits(lua_State *L, int i, const char *name) {
