@@ -412,19 +412,6 @@ function Server:shutdown()
   self.spaces, self.names, self.subscribers, self.records, self.links = {}, {}, {}, {}, {}
 end
 
--- Where there is something to say of subscribers: the ten with most messages unacknowledged.
-local function worst_subscribers(self)
-  local list = {}
-  for address in pairs(self.subscribers) do
-    local topic = self:subscriber_info(address)
-    topic.address = address
-    if topic.waiting > 0 then list[#list + 1] = topic end
-  end
-  table.sort(list, function(a, b) return a.waiting > b.waiting or a.waiting == b.waiting and a.address < b.address end)
-  for i = #list, 11, -1 do list[i] = nil end
-  return list
-end
-
 --- The length of the stream to one subscriber: messages sent, unacknowledged, and whether it is behind; nil if there is
 -- no such subscriber.
 function Server:subscriber_info(address)
@@ -452,14 +439,16 @@ function Server:info()
       late = self.counters.late, skipped = self.counters.skipped,
     },
   }
+  local wait = {} -- the ten with most messages unacknowledged have a topic each
   for address in pairs(self.subscribers) do
     local topic = self:subscriber_info(address)
+    topic.address = address
     total.subscribers, total.behind = total.subscribers + 1, total.behind + topic.behind
     total.waiting = math.max(total.waiting, topic.waiting)
+    if topic.waiting > 0 then wait[#wait + 1] = topic end
   end
-  for _, topic in ipairs(worst_subscribers(self)) do
-    result[("subscriber :%08x"):format(topic.address)] = topic
-  end
+  table.sort(wait, function(a, b) return a.waiting > b.waiting or a.waiting == b.waiting and a.address < b.address end)
+  for i = 1, math.min(#wait, 10) do result[("subscriber :%08x"):format(wait[i].address)] = wait[i] end
   for _, space in pairs(self.spaces) do
     total.spaces = total.spaces + 1
     local stats = space.core:stats()
