@@ -266,6 +266,10 @@ typedef struct laoi_list { /* what the core answers: rows of an id, or of an id 
  * used the space meanwhile. */
 int laoi_answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const laoi_list *a);
 
+/* What a node keeps is known once all moves are judged; aoi_sees and aoi_explain cannot say that memory was refused. */
+void laoi_judge_moves(lua_State *L, laoi_space *b);
+int laoi_push_position(lua_State *L, const laoi_space *b, bool known, const double *pos); /* or nil; returns how many */
+
 extern const luaL_Reg laoi_queries[];
 extern const char *const laoi_hows[]; /* names of overrides, by AOI_HIDE ... */
 

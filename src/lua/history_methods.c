@@ -37,12 +37,8 @@ static int h_position(lua_State *L) {
     double pos[3];
     laoi_no_more(L, 4);
     uint32_t ago = history_ago(L, h);
-    if (aoi_history_position(h->is.core, ago, laoi_integer(L, 3), pos) != AOI_OK) {
-        lua_pushnil(L);
-        return 1;
-    }
-    for (int a = 0; a < h->is.space->dims; a++) lua_pushnumber(L, pos[a]);
-    return h->is.space->dims;
+    bool known = aoi_history_position(h->is.core, ago, laoi_integer(L, 3), pos) == AOI_OK;
+    return laoi_push_position(L, h->is.space, known, pos);
 }
 
 static int h_near(lua_State *L) {

@@ -214,8 +214,7 @@ static int l_area(lua_State *L) {
     return 1;
 }
 
-/* What a node keeps is known once all moves are judged; aoi_sees and aoi_explain cannot say that memory was refused. */
-static void judge_moves(lua_State *L, laoi_space *b) {
+void laoi_judge_moves(lua_State *L, laoi_space *b) {
     if (!aoi_settle(b->core)) laoi_nomemory(L);
 }
 
@@ -224,7 +223,7 @@ static int l_explain(lua_State *L) {
     int64_t ids[3];
     aoi_explanation e;
     for (int i = 0; i < 3; i++) ids[i] = laoi_integer(L, 2 + i);
-    judge_moves(L, b);
+    laoi_judge_moves(L, b);
     aoi_explain(b->core, ids[0], ids[1], ids[2], &e);
     laoi_push_explanation(L, b, &e, ids);
     return 1;
@@ -258,20 +257,21 @@ static int l_sees(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 4);
     aoi_node n = laoi_node(L, b, 2, NULL);
     int64_t target = laoi_integer(L, 4);
-    judge_moves(L, b);
+    laoi_judge_moves(L, b);
     lua_pushboolean(L, aoi_sees(b->core, n, aoi_find(b->core, target))); /* false for a target that is gone */
     return 1;
+}
+
+int laoi_push_position(lua_State *L, const laoi_space *b, bool known, const double *pos) {
+    if (!known) lua_pushnil(L);
+    for (int a = 0; known && a < b->dims; a++) lua_pushnumber(L, pos[a]);
+    return known ? b->dims : 1;
 }
 
 static int l_position(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 2);
     double pos[3];
-    if (!aoi_position(b->core, aoi_find(b->core, laoi_integer(L, 2)), pos)) {
-        lua_pushnil(L);
-        return 1;
-    }
-    for (int a = 0; a < b->dims; a++) lua_pushnumber(L, pos[a]);
-    return b->dims;
+    return laoi_push_position(L, b, aoi_position(b->core, aoi_find(b->core, laoi_integer(L, 2)), pos), pos);
 }
 
 static int l_carrier(lua_State *L) {

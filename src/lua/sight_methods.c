@@ -245,15 +245,11 @@ static int g_tick(lua_State *L) {
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
-static void settle_moves(lua_State *L, const laoi_child *g) {
-    if (!aoi_settle(g->space->core)) laoi_nomemory(L);
-}
-
 static int g_sees(lua_State *L) {
     laoi_child *g = sight_self_of(L, 4);
     aoi_node n = sight_node(L, g);
     int64_t target = laoi_integer(L, 4);
-    settle_moves(L, g);
+    laoi_judge_moves(L, g->space);
     lua_pushboolean(L, aoi_sight_sees(g->core, n, aoi_find(g->space->core, target)));
     return 1;
 }
@@ -278,7 +274,7 @@ static int g_explain(lua_State *L) {
     aoi_sight_explanation e;
     static const char *const axes[] = {"x", "y", "z"};
     for (int i = 0; i < 3; i++) ids[i] = laoi_integer(L, 2 + i);
-    settle_moves(L, g);
+    laoi_judge_moves(L, g->space);
     aoi_sight_explain(g->core, ids[0], ids[1], ids[2], &e);
     laoi_push_explanation(L, g->space, &e.e, ids);
     if (!e.wall) return 1;
