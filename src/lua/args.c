@@ -138,12 +138,16 @@ void laoi_refuse_played(lua_State *L, const laoi_space *b) {
     if (b->playing) luaL_error(L, "attempt to use a space while its journal is being played");
 }
 
-laoi_space *laoi_self(lua_State *L) {
-    laoi_space *b = laoi_maybe(L);
+laoi_space *laoi_space_argument(lua_State *L, int i) {
+    laoi_space *b = maybe_at(L, i);
     laoi_refuse_played(L, b);
-    if (b->sink_due && b->core) laoi_hand_on(L, b); /* which may do anything */
+    if (b->sink_due && b->core) laoi_hand_on(L, b, i); /* which may do anything */
     if (!b->core) luaL_error(L, "attempt to use a closed space");
     return b;
+}
+
+laoi_space *laoi_self(lua_State *L) {
+    return laoi_space_argument(L, 1);
 }
 
 laoi_space *laoi_self_of(lua_State *L, int most) {
@@ -161,13 +165,6 @@ void laoi_no_more_in(lua_State *L, const laoi_space *b, int i) {
     for (int top = lua_gettop(L); i <= top; i++)
         if (!lua_isnil(L, i))
             laoi_argerror(L, i, "nothing expected in %d dimensions, got %s", b->dims, luaL_typename(L, i));
-}
-
-laoi_space *laoi_space_argument(lua_State *L, int i) {
-    laoi_space *b = maybe_at(L, i);
-    laoi_refuse_played(L, b);
-    if (!b->core) luaL_error(L, "attempt to use a closed space");
-    return b;
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */

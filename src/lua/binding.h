@@ -251,8 +251,8 @@ bool laoi_give_handlers(void *ud, aoi_loaded_node *n); /* for aoi_load_options; 
 
 /* ---- journals; journal_methods.c ----------------------------------------------------------------------------------- */
 
-void laoi_open_journal(lua_State *L, int space_meta); /* pushes the table aoi.core.journal */
-void laoi_hand_on(lua_State *L, laoi_space *b);       /* what is collected, to the sink of the space at 1 */
+void laoi_open_journal(lua_State *L, int space_meta);  /* pushes the table aoi.core.journal */
+void laoi_hand_on(lua_State *L, laoi_space *b, int i); /* what is collected, to the sink of the space at i */
 
 /* ---- methods that only ask; queries.c ------------------------------------------------------------------------------ */
 

@@ -91,9 +91,9 @@ static void hand_on(lua_State *L, laoi_journal *j, int i) {
     if (kept || !j->core) hand_on(L, j, i);
 }
 
-void laoi_hand_on(lua_State *L, laoi_space *b) {
+void laoi_hand_on(lua_State *L, laoi_space *b, int i) {
     b->sink_due = false;
-    laoi_gettable(L, 1);
+    laoi_gettable(L, i);
     lua_rawgeti(L, -1, LAOI_JOURNAL);
     laoi_journal *j = lua_touserdata(L, -1);
     if (j) hand_on(L, j, lua_gettop(L));
@@ -375,16 +375,6 @@ static int cursor_load(lua_State *L) {
     return start_space(L, c, snapshot, size, 0);
 }
 
-/* The space at PLAYED, which is open; args.c reads it where self is. */
-static laoi_space *played(lua_State *L) {
-    lua_pushvalue(L, CURSOR);
-    lua_pushvalue(L, PLAYED);
-    lua_replace(L, CURSOR);
-    laoi_space *b = laoi_self(L);
-    lua_replace(L, CURSOR);
-    return b;
-}
-
 static int does_not_fit(lua_State *L, int result) {
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
     return luaL_error(L, "the journal does not fit the space: it is damaged, or the space has been changed");
@@ -395,7 +385,7 @@ static int cursor_step(lua_State *L) {
     laoi_cursor *c = cursor_self(L);
     aoi_step step;
     lua_settop(L, PLAYED);
-    laoi_space *b = played(L);
+    laoi_space *b = laoi_space_argument(L, PLAYED);
     laoi_gettable(L, CURSOR);
     lua_rawgeti(L, -1, 2);
     laoi_gettable(L, PLAYED);
@@ -425,12 +415,11 @@ static int cursor_step(lua_State *L) {
 
 /* cursor:shows(space, client, target): whether a view of the client, past walls, sees the target. */
 static int cursor_shows(lua_State *L) {
-    const aoi_space *s;
     (void)cursor_self(L);
-    s = played(L)->core;
+    aoi_space *s = laoi_space_argument(L, PLAYED)->core;
     const aoi_entity client = aoi_find(s, laoi_integer(L, PLAYED + 1)),
                      target = aoi_find(s, laoi_integer(L, PLAYED + 2));
-    lua_pushboolean(L, aoi_sights_show(played(L)->core, client, target));
+    lua_pushboolean(L, aoi_sights_show(s, client, target));
     return 1;
 }
 
@@ -440,7 +429,7 @@ static int cursor_deliver(lua_State *L) {
     laoi_cursor *c = cursor_self(L);
     aoi_event e;
     lua_settop(L, PLAYED);
-    laoi_space *b = played(L);
+    laoi_space *b = laoi_space_argument(L, PLAYED);
     laoi_gettable(L, PLAYED);
     for (;;) {
         if (!b->core) return luaL_error(L, "attempt to use a closed space");

@@ -222,8 +222,8 @@ uint32_t laoi_link_of_number(const post *p, uint32_t number, int64_t address) {
 /* link(subscriber, space, number): what the subscriber has in that space, as the wire calls it. */
 static int post_add_link(lua_State *L) {
     post *p = laoi_post_self(L);
+    laoi_space *b = laoi_space_argument(L, 3); /* first: it may run a sink, which may do anything */
     post_subscriber *u = post_subscriber_at(L, p, 2);
-    laoi_space *b = laoi_space_argument(L, 3);
     uint32_t number = laoi_u32(L, 4), l = p->free_link;
     if (!b->deferred) return laoi_argerror(L, 3, "a space with deferred delivery expected");
     if (l == AOI_NONE) l = p->link_count;
