@@ -44,35 +44,31 @@ static const struct {
     {0, 22, false, false},                 /* RENEWED */
 };
 
-/* NULL, or what is wrong with the head. */
-static const char *head_fault(const unsigned char *p, size_t size) {
-    if (size < 4) return "message too short";
-    if (p[0] != WIRE_VERSION) return "unknown version %d";
-    if (p[1] < 1 || p[1] > WIRE_KINDS) return "unknown kind %d";
-    if (p[2] & ~wire_rules[p[1]].flags) return "unknown flags %d";
+/* What is wrong with a head: with which byte, or with all of it. */
+static const char *const head_faults[] = {"unknown version %d",         "unknown kind %d",   "unknown flags %d",
+                                          "impossible width of ids %d", "message too short", "wrong length"};
+
+/* Which of them there is, or -1. */
+static int head_fault(const unsigned char *p, size_t size) {
+    if (size < 4) return 4;
+    if (p[0] != WIRE_VERSION) return 0;
+    if (p[1] < 1 || p[1] > WIRE_KINDS) return 1;
+    if (p[2] & ~wire_rules[p[1]].flags) return 2;
     bool width = p[3] == 2 || p[3] == 4 || p[3] == 8;
-    if (wire_rules[p[1]].ids ? !width : p[3] != 0) return "impossible width of ids %d";
-    if (size < wire_rules[p[1]].least || (wire_rules[p[1]].exact && size != wire_rules[p[1]].least))
-        return "wrong length";
-    return NULL;
+    if (wire_rules[p[1]].ids ? !width : p[3] != 0) return 3;
+    if (size < wire_rules[p[1]].least || (wire_rules[p[1]].exact && size != wire_rules[p[1]].least)) return 5;
+    return -1;
 }
 
 /* head(message): kind, flags, the u32 behind them; or nil and a reason. */
 static int wire_head(lua_State *L) {
     size_t size = 0;
-    const unsigned char *p = NULL;
-    const char *fault = "a message is a string";
-    if (lua_type(L, 1) == LUA_TSTRING) {
-        p = (const unsigned char *)lua_tolstring(L, 1, &size);
-        fault = head_fault(p, size);
-    }
-    if (fault) {
-        static const char *const fields[] = {"version", "kind", "flags", "width"};
-        int at = 0;
+    if (lua_type(L, 1) != LUA_TSTRING) return laoi_refuse(L, "a message is a string");
+    const unsigned char *p = (const unsigned char *)lua_tolstring(L, 1, &size);
+    const int fault = head_fault(p, size);
+    if (fault >= 0) {
         lua_pushnil(L);
-        for (int k = 0; k < 4; k++)
-            if (strstr(fault, fields[k])) at = k;
-        lua_pushfstring(L, fault, p && size >= 4 ? (int)p[at] : 0);
+        lua_pushfstring(L, head_faults[fault], fault < 4 ? (int)p[fault] : 0);
         return 2;
     }
     lua_pushinteger(L, p[1]);
@@ -84,7 +80,7 @@ static int wire_head(lua_State *L) {
 /* ---- the service -------------------------------------------------------------------------------------------------- */
 
 const char *wire_read_moves(wire_moves *m, const unsigned char *p, size_t size) {
-    if (!p || size < WIRE_MOVES_HEAD || p[1] != WIRE_MOVES || head_fault(p, size)) return "not a message of moves";
+    if (!p || size < WIRE_MOVES_HEAD || p[1] != WIRE_MOVES || head_fault(p, size) >= 0) return "not a message of moves";
     m->rows = p + WIRE_MOVES_HEAD;
     m->count = wire_get32(p + WIRE_HEAD + 4);
     m->link = wire_get32(p + 4);
