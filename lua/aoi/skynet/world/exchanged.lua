@@ -342,30 +342,19 @@ end
 --- The grid of tiles, and their owners, for who moves them.
 function CMD.map() return changes.map(world.exchange) end
 
-function CMD.foreign_handle(_, address)
-  if world.exchange then return world.exchange:foreign_handle(address) end
-end
-
-function CMD.addresses(_, numbers) return world.exchange and world.exchange:addresses(numbers) or {} end
-
-function CMD.quit(source)
-  if world.exchange then world.exchange:leave(source) end
-end
-
-function CMD.moves(_, shard, message)
-  if world.exchange then world.exchange:relay_moves(shard, message) end
-end
+function CMD.quit(source) world.exchange:leave(source) end
 
 function CMD.info()
   local exchange = world and world.exchange
-  local info = { epoch = exchange and exchange.epoch }
-  if exchange then info.late, info.late_seconds = late.names(exchange) end
-  for shard, index in pairs(exchange and exchange.hosts or {}) do
+  if not exchange then return {} end
+  local info = { epoch = exchange.epoch }
+  info.late, info.late_seconds = late.names(exchange)
+  for shard, index in pairs(exchange.hosts) do
     local process = exchange.processes[index]
     info["shard " .. shard .. " is in"] = process and process.name or "no process"
   end
-  for key, value in pairs(exchange and exchange.counters or {}) do info[key] = value end
-  for index, line in pairs(exchange and exchange.lines or {}) do
+  for key, value in pairs(exchange.counters) do info[key] = value end
+  for index, line in pairs(exchange.lines) do
     info["calls to " .. exchange.processes[index].name] = line.calls
   end
   return info
@@ -400,8 +389,13 @@ function LATER.relay(response, ...)
   world.exchange:relay(function(...) response(true, ...) end, ...)
 end
 
--- Of shards: methods of the exchange.
-local OF_SHARDS = { parts = "parts", mail = "mailed", failed = "failed" }
+-- Methods of the exchange, of shards and of clients: these have seen it begin.
+local OF_EXCHANGE = { parts = "parts", mail = "mailed", failed = "failed", moves = "relay_moves",
+                      foreign_handle = "foreign_handle", addresses = "addresses" }
+
+local function answer(session, ...)
+  if session ~= 0 then skynet.ret(skynet.pack(...)) end
+end
 
 -- Messages of clients, as an AOI service gets them.
 ptype = protocol(function(_, source, message)
@@ -418,12 +412,10 @@ skynet.start(function()
   skynet.dispatch("lua", function(session, source, verb, ...)
     if LATER[verb] then
       LATER[verb](skynet.response(), ...)
-    elseif OF_SHARDS[verb] then
-      if world.exchange then world.exchange[OF_SHARDS[verb]](world.exchange, ...) end
-    elseif session ~= 0 then
-      skynet.ret(skynet.pack(CMD[verb](source, ...)))
+    elseif OF_EXCHANGE[verb] then
+      answer(session, world.exchange[OF_EXCHANGE[verb]](world.exchange, ...))
     else
-      CMD[verb](source, ...)
+      answer(session, CMD[verb](source, ...))
     end
   end)
   skynet.info_func(CMD.info)
