@@ -69,15 +69,12 @@ end
 
 --- For an exchange that begins with epoch E.
 function changes.state(self, at)
-  local list, processes = {}, {}
+  local list = {}
   for _, order in ipairs(self.orders) do
     if order[2] == "change" and (order[4] >= at or order[4] > self.entered) then list[#list + 1] = order end
   end
-  for index, process in pairs(self.processes) do
-    processes[index] = { name = process.name, boot = process.boot, since = process.since }
-  end
   return { epoch = at - 1, entered = math.min(self.entered, at - 1), hosts = self.hosts, terms = self.terms,
-           owners = self.map:owners(), walls = wall_list.copy(self.walls), orders = list, processes = processes,
+           owners = self.map:owners(), walls = wall_list.copy(self.walls), orders = list, processes = self.processes,
            last_index = self.last_index, draining = self.draining }
 end
 
@@ -281,7 +278,7 @@ end
 function changes.place(self, shard)
   local process = self.hosts[shard]
   local address = process == self.here and self.address_of and self.address_of(shard) or nil
-  return { term = self.terms[shard], address = address, here = process == self.here,
+  return { term = self.terms[shard], address = address,
            process = self.processes[process] and self.processes[process].name }
 end
 

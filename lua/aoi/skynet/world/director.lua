@@ -6,8 +6,8 @@
 --   wished               processes join, tiles and shards move: one after another, when nothing is lost or missing
 --   otherwise            each process gets as many shards as `nodes` says, and those that are to be drained none
 --
---   exchange.asked[key]  wishes of this process that have not been fulfilled: { key, tiles =, host =, drain =, join =,
---                        reply }; its key is this process's, so that they can be sent again to the next leader
+--   exchange.asked[key]  { wish =, reply = }: wishes of this process that have not been fulfilled; its key is this
+--                        process's, so that they can be sent again to the next leader
 --   exchange.wished      of the leader: a list of wishes
 --   exchange.building    of the leader: wishes of wall_list.lua, all of which go with the next change
 --   exchange.restores    the key of a wish that is fulfilled when clients have brought everything back, in a list
@@ -241,7 +241,7 @@ function director.dropped(self, index)
     end
   end
   -- There may be another leader: what the former one was asked for is asked again.
-  for _, key in ipairs((sorted_keys(self.asked))) do director.send(self, self.asked[key]) end
+  for _, key in ipairs((sorted_keys(self.asked))) do director.send(self, self.asked[key].wish) end
 end
 
 -- Wishes --------------------------------------------------------------------------------------------------------------
@@ -249,12 +249,10 @@ end
 --- To the leader.
 function director.send(self, wish)
   local leader = members.leader(self)
-  local item = { key = wish.key, tiles = wish.tiles, host = wish.host, drain = wish.drain, restore = wish.restore,
-                 walls = wish.walls }
   if leader == self.here then
-    director.take(self, item)
+    director.take(self, wish)
   elseif self.lines[leader] then
-    self.lines[leader]:send { "wish", item }
+    self.lines[leader]:send { "wish", wish }
   end
 end
 
@@ -268,9 +266,9 @@ end
 -- it has been fulfilled, and the epoch is over; of walls reply(epoch, result).
 function director.wish(self, wish, reply)
   self.wish_key = self.wish_key + 1
-  wish.key, wish.reply = self.here << 32 | self.wish_key, reply
+  wish.key = self.here << 32 | self.wish_key
   if wish.walls then wish.walls.boot, wish.walls.n = self.processes[self.here].boot, self.wish_key end
-  self.asked[wish.key] = wish
+  self.asked[wish.key] = { wish = wish, reply = reply }
   director.send(self, wish)
 end
 
