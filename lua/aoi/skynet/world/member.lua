@@ -149,12 +149,13 @@ local function find_lost(self)
   if #refused > 0 then self:refuse(refused) end
 end
 
--- The shard that owns it, as its home knows: true and that or false; or false and what was wrong. One that was lost
--- with its shard may be restored: that is waited for, and is what "restored" says behind that.
-local function whose(self, id)
+--- What the home of the id answers to a method that takes ids (directory.lua): true and that, false: it knows none; or
+-- false and what was wrong. One that was lost with its shard may be restored: that is waited for, and is what
+-- "restored" says behind that.
+function Member:ask_home(name, id)
   local restored
   while true do
-    local ok, list = self:ask_shard(home(self, id), "whose", { id })
+    local ok, list = self:ask_shard(home(self, id), name, { id })
     if not ok then return false, list end
     if list[1] ~= 0 then return true, list[1], restored end
     if not self.tick_epoch() then return false, self:closed_text() end
@@ -166,7 +167,7 @@ end
 -- home knows none of an entity that this client has entered, or "restored".
 local function next_owner(self, id, shard)
   self.outbox:set(id, 0) -- a move that waits, of another coroutine perhaps, looks for it
-  local ok, found, restored = whose(self, id)
+  local ok, found, restored = self:ask_home("whose", id)
   if not ok then return false, found end
   -- What this client has entered is somewhere, or will be; or another one has made it leave, which is yet to be heard.
   if not found and self.outbox:owns(id) then

@@ -3,12 +3,9 @@
 -- kept, for the case that its shard dies (restore.lua).
 
 local argument = require "aoi.skynet.argument"
-local core = require "aoi.skynet.native" "world"
 local methods = require "aoi.skynet.methods"
 local taking = require "aoi.skynet.world.taking"
 local wire = require "aoi.skynet.wire"
-
-local function home(self, id) return core.home(id, self.shards) end
 
 local own = {}
 
@@ -17,6 +14,19 @@ local function client_at(self, address, n, name)
   local to, handle = self.foreign_handle(argument.integer(address, n, name, 0))
   if to then return to, handle end
   argument.fail(n, name, 0, "service :%08x has not opened world '%s'", address, self.name)
+end
+
+-- Options of a client view; then `to`, the number of that client, and `fd`: nil where they are not named. Raises.
+local function view_options(self, n, name, options)
+  local given, to, fd = argument.view_options(n, name, options)
+  if to ~= nil then to = client_at(self, to, n, name) end
+  return given, to, fd
+end
+
+-- The owner has made it.
+local function keep_view(self, id, life, area, options, to, fd)
+  self.views[id] = { area = area, options = options, client = to, fd = fd, life = life, since = self.answered_at + 1,
+                     pins = {} }
 end
 
 -- With a handle of its own. Its events count from an epoch on that is not known yet.
@@ -80,25 +90,19 @@ end
 local function request_join(self, e, nodes, handlers, view)
   if self.closed then return false, self:closed_text() end
   local items, more = {}, { nodes = {} }
-  local given, to, fd
   local ok, reason = pcall(function()
     for i, n in ipairs(nodes) do
       items[i] = prepare(self, e.id, n[1], n[2], handlers[i], n[3])
       more.nodes[i] = items[i].arguments
     end
-    if not view then return end
-    given, to, fd = argument.view_options(3, "add_client", view[2])
-    if to ~= nil then to = client_at(self, to, 3, "add_client") end
-    more.view = { argument.copy(view[1]), given, to, fd }
+    more.view = view and { argument.copy(view[1]), view_options(self, 3, "add_client", view[2]) }
   end)
   local areas = reason
   if ok then ok, areas = self:request_enter(e, more) end
   for i, item in ipairs(items) do finish(self, item, ok and areas[i] or nil) end
   if not ok then return false, areas end
-  if not view then return true end
   local id = math.tointeger(e.id)
-  self.views[id] = { area = more.view[1], options = given, client = to, fd = fd, life = self.outbox:owns(id),
-                     since = self.answered_at + 1, pins = {} }
+  if view then keep_view(self, id, (self.outbox:owns(id)), table.unpack(more.view, 1, 4)) end
   return true
 end
 
@@ -136,16 +140,8 @@ function own.set_kind(self, id, kind)
   return ok, reason
 end
 
--- The life of a target, as its home knows, false: there is none. One that was lost with its home may be restored: that
--- is waited for.
-local function life_of(self, target)
-  while true do
-    local ok, lives = self:ask_shard(home(self, target), "lives_of", { target })
-    if not ok then error(lives, 0) end
-    if lives[1] ~= 0 then return lives[1] end
-    if not self.tick_epoch() then error(self:closed_text(), 0) end
-  end
-end
+-- The life of a target, as its home knows, false: there is none. Raises.
+local function life_of(self, target) return methods.answered(self:ask_home("lives_of", target)) end
 
 local HOWS = { hide = true, show = true, match = true }
 
@@ -192,19 +188,16 @@ for _, name in ipairs { "attach", "carrier", "passengers" } do
 end
 
 function own.add_client(self, id, area, options)
-  local given, to, fd = argument.view_options(3, "add_client", options)
-  if to ~= nil then to = client_at(self, to, 3, "add_client") end
+  local given, to, fd = view_options(self, 3, "add_client", options)
   area = argument.copy(area)
   local done, life = self:ask_owner("add_client", id, area, given, to, fd)
   if not done then return false, life end
-  self.views[id] = { area = area, options = given, client = to, fd = fd, life = life, since = self.answered_at + 1,
-                     pins = {} }
+  keep_view(self, id, life, area, given, to, fd)
   return true
 end
 
 function own.set_client(self, id, options)
-  local given, to, fd = argument.view_options(2, "set_client", options)
-  if to ~= nil then to = client_at(self, to, 2, "set_client") end
+  local given, to, fd = view_options(self, 2, "set_client", options)
   local done, reason = self:ask_owner("set_client", id, given, to, fd)
   local view = self.views[id]
   if not done or not view then return done, reason end
