@@ -312,4 +312,11 @@ function epoch.read(bytes, dimensions)
   return part
 end
 
+--- Calls f(shard, row) for the rows with that tag of parts that have been read.
+function epoch.each_row(parts, tag, f, shard)
+  for _, part in ipairs(parts) do
+    for _, row in ipairs(part[tag] or {}) do f(shard, row) end
+  end
+end
+
 return epoch

@@ -66,8 +66,9 @@ local function node_with_past(self, ent, id, n)
   targets.adopt(self, n)
 end
 
--- entity: as a HAND row has it.
+-- entity: as a HAND row has it. One that is here already stays as it is.
 local function take(self, entity)
+  if self.ents[entity.id] then return end
   local ent = { life = entity.life, client = entity.client, kind = entity.kind, barred = entity.barred, past = true,
                 birth = { x = entity.x, y = entity.y, z = entity.z, batch = entity.movers[2] } }
   clients.own(self, entity.id, ent)
@@ -84,11 +85,9 @@ end
 --- What a blank shard takes of the parts for it; what is handed to it waits for R.
 function recovery.sift(self, parts)
   local sifted = {}
+  epoch.each_row(parts, epoch.HAND, take, self)
+  epoch.each_row(parts, epoch.TRAIT, traits.await, self)
   for i, part in ipairs(parts) do
-    for _, hand in ipairs(part[epoch.HAND] or {}) do
-      if not self.ents[hand.id] then take(self, hand) end
-    end
-    traits.await(self, part)
     sifted[i] = { bytes = "" }
     for _, tag in ipairs { epoch.HOME, epoch.ROWS, epoch.WANT } do sifted[i][tag] = part[tag] end
   end
@@ -174,9 +173,7 @@ end
 function recovery.refill(self, parts)
   if self.renewed ~= self.applied then return end
   local named = {}
-  for _, part in ipairs(parts) do
-    for _, home in ipairs(part[epoch.HOME] or {}) do named[home.id] = true end
-  end
+  epoch.each_row(parts, epoch.HOME, function(_, home) named[home.id] = true end)
   for id in pairs(self.life) do
     if not named[id] and not directory.is_claimed(self, id) then self.orphans[id] = self.orphans[id] or self.renewed end
   end
@@ -336,7 +333,7 @@ function CMD.restore(self, client, list)
     for _, n in ipairs(entity.nodes) do n.by = client end
     if entity.view then entity.view.by = client end
     taken[i] = directory.is_good(self, entity.id, entity.stamp) and self.superseded[entity.id] ~= entity.life
-    if taken[i] and not self.ents[entity.id] then take(self, entity) end
+    if taken[i] then take(self, entity) end
   end
   return taken
 end

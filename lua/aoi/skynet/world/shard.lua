@@ -345,12 +345,6 @@ end
 
 -- apply -------------------------------------------------------------------------------------------------------------
 
-local function each_row(parts, tag, f, self)
-  for _, part in ipairs(parts) do
-    for _, row in ipairs(part[tag] or {}) do f(self, row) end
-  end
-end
-
 local function apply_rows(self, parts, tag)
   for _, part in ipairs(parts) do self.router:apply(tag, part.bytes, self.unsure) end
 end
@@ -426,14 +420,14 @@ end
 local function apply_moves(self, parts)
   self.router:apply_moves()
   apply_rows(self, parts, MOVE)
-  each_row(parts, epoch.HAND, move_hand, self)
+  epoch.each_row(parts, epoch.HAND, move_hand, self)
   apply_rows(self, parts, NEAR)
-  each_row(parts, epoch.HAND, place_hand, self)
-  each_row(parts, epoch.HAND, distant.take, self)
+  epoch.each_row(parts, epoch.HAND, place_hand, self)
+  epoch.each_row(parts, epoch.HAND, distant.take, self)
   distant.apply(self)
-  each_row(parts, epoch.LOST, recovery.apply_lost, self)
+  epoch.each_row(parts, epoch.LOST, recovery.apply_lost, self)
   traits.apply_in_space(self, parts)
-  each_row(parts, epoch.HAND, adopt_nodes, self)
+  epoch.each_row(parts, epoch.HAND, adopt_nodes, self)
 end
 
 -- Phase 3.
@@ -442,7 +436,7 @@ local function apply_kinds(self, parts)
     if self.core:has(id) then self.core:set_kind(id, kind) end
   end
   apply_rows(self, parts, KIND)
-  each_row(parts, epoch.HAND, function(_, hand)
+  epoch.each_row(parts, epoch.HAND, function(_, hand)
     if not hand.born and self.core:kind(hand.id) ~= hand.kind then self.core:set_kind(hand.id, hand.kind) end
   end, self)
 end
@@ -465,7 +459,7 @@ end
 local function apply_births(self, parts)
   for _, birth in ipairs(self.borne) do enter_one(self, birth) end
   apply_rows(self, parts, BORN)
-  each_row(parts, epoch.HAND, enter_hand, self)
+  epoch.each_row(parts, epoch.HAND, enter_hand, self)
 end
 
 -- Phase 6.
@@ -478,7 +472,7 @@ local function apply_nodes(self, parts)
       rec.seen = nil
     end
   end
-  each_row(parts, epoch.HAND, function(_, hand)
+  epoch.each_row(parts, epoch.HAND, function(_, hand)
     for _, n in ipairs(hand.nodes) do
       if n.added then take_node(self, hand, n) end
     end
@@ -513,7 +507,7 @@ function Shard:apply(number, list, unsure, bereft)
   local parts = self:read_parts(list)
   if self.blank and number ~= self.full then parts = recovery.sift(self, parts) end
   apply_ends(self, parts)
-  traits.find_known(self, parts)
+  epoch.each_row(parts, epoch.TRAIT, traits.find_known, self)
   apply_moves(self, parts)
   apply_kinds(self, parts)
   for rec in pairs(self.changed) do
@@ -538,11 +532,11 @@ function Shard:apply(number, list, unsure, bereft)
   self:begin()
   snapshot.answer(self)
   if self.blank then self.blank = number ~= self.full end
-  each_row(parts, epoch.HOME, directory.on_home, self)
-  each_row(parts, epoch.WANT, distant.on_want, self)
-  each_row(parts, epoch.LOST, recovery.end_own, self)
+  epoch.each_row(parts, epoch.HOME, directory.on_home, self)
+  epoch.each_row(parts, epoch.WANT, distant.on_want, self)
+  epoch.each_row(parts, epoch.LOST, recovery.end_own, self)
   recovery.refill(self, parts)
-  each_row(parts, epoch.ROWS, function(_, row)
+  epoch.each_row(parts, epoch.ROWS, function(_, row)
     strays.move(self, row.client, row.batch, row.hops, row.id, row.x, row.y, row.z)
   end, self)
   strays.retry(self)

@@ -138,12 +138,10 @@ local function set_for_views(shard, id, one, is_known)
 end
 
 --- Of what is handed to a blank shard, what changes as it changes hands.
-function traits.await(shard, part)
-  for _, row in ipairs(part[epoch.TRAIT] or {}) do
-    local ent = shard.ents[row.id]
-    if ent and ent.life == row.life and not row.whole then
-      shard.trait_changes[row.id] = merge(shard.trait_changes[row.id] or {}, row.traits)
-    end
+function traits.await(shard, row)
+  local ent = shard.ents[row.id]
+  if ent and ent.life == row.life and not row.whole then
+    shard.trait_changes[row.id] = merge(shard.trait_changes[row.id] or {}, row.traits)
   end
 end
 
@@ -156,21 +154,15 @@ function traits.take(shard, id, all, is_known)
   set_for_views(shard, id, all, is_known)
 end
 
---- Before anything comes: the rows of entities that are here already.
-function traits.find_known(shard, parts)
-  for _, part in ipairs(parts) do
-    for _, row in ipairs(part[epoch.TRAIT] or {}) do row.is_known = shard.router:life(row.id) == row.life end
-  end
-end
+--- Before anything comes: whether the entity of a row is here already.
+function traits.find_known(shard, row) row.is_known = shard.router:life(row.id) == row.life end
 
 -- Rows of all parts: those of entities that are new here, or the others.
 local function each_row(shard, parts, whole, f)
-  for _, part in ipairs(parts) do
-    for _, row in ipairs(part[epoch.TRAIT] or {}) do
-      local is_here = row.whole == whole and shard.router:life(row.id) == row.life
-      if is_here then f(shard, row.id, row.traits, row.is_known) end
-    end
-  end
+  epoch.each_row(parts, epoch.TRAIT, function(_, row)
+    local is_here = row.whole == whole and shard.router:life(row.id) == row.life
+    if is_here then f(shard, row.id, row.traits, row.is_known) end
+  end)
 end
 
 --- Before nodes that come are judged, and for what enters behind that.
