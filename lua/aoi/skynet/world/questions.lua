@@ -100,43 +100,33 @@ local function viewers(self, id)
   end
 end
 
--- A method in each shard where the entity is, once: calls f(list) with the answers. Returns true, or false and what was
+-- A method in each shard where the entity is, once: true and what any of them answers, each once; or false and what was
 -- wrong.
-local function in_audience(self, id, f, name, ...)
+local function in_audience(self, id, name, ...)
   local ok, shards = self:ask_owner(name, id)
   if not ok then return false, shards end
+  local all, seen = {}, {}
   for _, shard in ipairs(shards) do
     local good, list = self:ask_shard(shard, name .. "_here", id, ...)
     if not good then return false, list end
-    f(list)
-  end
-  return true
-end
-
--- Those of several lists, each once.
-local function union()
-  local all, seen = {}, {}
-  return all, function(list)
     for _, one in ipairs(list) do
       if not seen[one] then all[#all + 1], seen[one] = one, true end
     end
   end
+  return true, all
 end
 
 local function knowers(self, id)
-  local clients, add = union()
-  local ok, reason = in_audience(self, id, add, "knowers")
-  if not ok then return false, reason end
+  local ok, clients = in_audience(self, id, "knowers")
+  if not ok then return false, clients end
   local list = self.addresses_of(clients)
   return true, list, #list
 end
 
 local function broadcast(self, id, bytes)
   if type(bytes) ~= "string" then argument.fail(2, "broadcast", 0, "string expected, got %s", type(bytes)) end
-  local clients, add = union()
-  local ok, reason = in_audience(self, id, add, "broadcast", bytes)
-  if not ok then return false, reason end
-  return true, #clients
+  local ok, clients = in_audience(self, id, "broadcast", bytes)
+  return ok, ok and #clients or clients
 end
 
 local function where(self, id)
