@@ -109,6 +109,23 @@ end
 
 local function home(self, id) return core.home(id, self.shards) end
 
+-- Rows sorted by a key of their id: { [key] = { rows } }, each row an id [, x, y [, z]].
+local function sort_rows(rows, n, values, key_of)
+  local sorted = {}
+  for i = 0, n - 1 do
+    local at = i * values
+    local key = key_of(rows[at + 1])
+    local list = sorted[key] or {}
+    sorted[key] = list
+    for v = 1, values do list[#list + 1] = rows[at + v] end
+  end
+  return sorted
+end
+
+local function by_home(self, rows, n, values)
+  return sort_rows(rows, n, values, function(id) return home(self, id) end)
+end
+
 local function push_moves(self)
   local list, n = self.outbox:pending()
   if n == 0 then return true end
@@ -128,14 +145,9 @@ end
 -- Entities whose owner is not known, since somebody else has entered them: their homes are asked, each once. A move of
 -- them that comes meanwhile is the last one.
 local function find_lost(self)
-  local lost, by_home, refused = {}, {}, {}
-  self.outbox:lost(lost)
-  for _, id in ipairs(lost) do
-    local at = home(self, id)
-    by_home[at] = by_home[at] or {}
-    table.insert(by_home[at], id)
-  end
-  for at, ids in pairs(by_home) do
+  local lost, refused = {}, {}
+  local n = self.outbox:lost(lost)
+  for at, ids in pairs(by_home(self, lost, n, 1)) do
     local ok, owners = self:ask_shard(at, "whose", ids)
     for i, id in ipairs(ids) do
       local owner, found = ok and owners[i], self.outbox:where(id) -- by another coroutine
@@ -186,8 +198,7 @@ end
 -- shard than the owner, as the entity had changed hands, the request goes the same way: it always comes after it. What
 -- restore.lua asks may have a function in place of arguments, which makes one each time that a shard is asked.
 function Member:ask_owner(name, id, ...)
-  restore.settle(self)
-  if self.closed then return false, self:closed_text() end
+  if not restore.await(self) then return false, self:closed_text() end
   if self.outbox:count() > 0 then find_lost(self) end
   push_moves(self)
   local owner, sent = self.outbox:where(id)
@@ -246,21 +257,8 @@ function Member:request(name, ...) return caught(pcall(request, self, name, ...)
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 
--- Rows sorted by a key of their id: { [key] = { rows } }, each row id, x, y [, z].
-local function sort_rows(rows, n, values, key_of)
-  local sorted = {}
-  for i = 0, n - 1 do
-    local at = i * values
-    local key = key_of(rows[at + 1])
-    local list = sorted[key] or {}
-    sorted[key] = list
-    for v = 1, values do list[#list + 1] = rows[at + v] end
-  end
-  return sorted
-end
-
 local function release(self, list, values, lives)
-  for at, rows in pairs(sort_rows(list, #list // values, values, function(id) return home(self, id) end)) do
+  for at, rows in pairs(by_home(self, list, #list // values, values)) do
     local ids, its = {}, {}
     for i = 1, #rows, values do ids[#ids + 1], its[#its + 1] = rows[i], lives[rows[i]] end
     self:ask_shard(at, "release", ids, its)
@@ -269,7 +267,7 @@ end
 
 local function claim_all(self, name, rows, n, values)
   local lives, owners, stamps, claimed = {}, {}, {}, {}
-  for at, list in pairs(sort_rows(rows, n, values, function(id) return home(self, id) end)) do
+  for at, list in pairs(by_home(self, rows, n, values)) do
     local ids, places, left = {}, {}, {}
     for i = 1, #list, values do
       ids[#ids + 1] = list[i]

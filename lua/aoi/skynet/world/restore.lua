@@ -45,21 +45,14 @@ end
 
 restore.wake = wake
 
---- The shard did not answer: waits until it has a successor, of another term than that, and this client is whole.
--- Returns false where the world has ended.
+--- Waits until this client is whole, as what it has moved meanwhile may have gone astray; where a shard did not answer,
+-- until that has a successor, too, of another term than this. Returns false where the world has ended.
 function restore.await(self, shard, term)
   local restorer = coroutine.running() == self.restorer
-  while not self.closed and ((self.terms[shard] or 0) == term or self.renewed and not restorer) do
+  while not self.closed and (shard and (self.terms[shard] or 0) == term or self.renewed and not restorer) do
     self.wait(function(go) table.insert(self.waiters, go) end)
   end
   return not self.closed
-end
-
---- Until this client is whole: what it has moved meanwhile may have gone astray.
-function restore.settle(self)
-  while self.renewed and not self.closed and coroutine.running() ~= self.restorer do
-    self.wait(function(go) table.insert(self.waiters, go) end)
-  end
 end
 
 -- What there is to restore --------------------------------------------------------------------------------------------
