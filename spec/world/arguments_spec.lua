@@ -129,7 +129,7 @@ describe("arguments of a world", function()
     local ent = { life = 3, client = 1, kind = 1, past = true }
     shard.ents[1] = ent
     local function put(area)
-      recovery.put_view(shard, 2, 1, ent, { area = area, options = {}, client = 2, life = 3 })
+      recovery.commands.restore_view(shard, 2, 1, { area = area, options = {}, client = 2, life = 3 })
     end
     assert.error_matches(function() put { 3, "x" } end, "bad argument #2 to 'add_client'")
     assert.error_matches(function() put(11) end, "it reaches 11")

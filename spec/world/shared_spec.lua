@@ -187,8 +187,8 @@ describe("what clients of a world share", function()
       local node = { node = 1, handle = 1, since = since, area = shard:pack("add_node", 8), seen = "", width = 4 }
       local view = { area = 8, options = {}, client = one.number, life = ent.life, since = since, pins = {} }
       node.client = one.number
-      return (pcall(recovery.put_node, shard, one.number, 1, ent, node)),
-        (pcall(recovery.put_view, shard, one.number, 1, ent, view))
+      return (pcall(recovery.commands.restore_node, shard, one.number, 1, node)),
+        (pcall(recovery.commands.restore_view, shard, one.number, 1, view))
     end
     net:finish(function()
       one:enter(1, 10, 10)

@@ -11,7 +11,6 @@ local clients = require "aoi.skynet.clients"
 local directory = require "aoi.skynet.world.directory"
 local log = require "aoi.skynet.world.log"
 local methods = require "aoi.skynet.methods"
-local recovery = require "aoi.skynet.world.recovery"
 local sorted_keys = require "aoi.skynet.sorted_keys"
 local taking = require "aoi.skynet.world.taking"
 local targets = require "aoi.skynet.world.targets"
@@ -62,15 +61,6 @@ function commands.enter(shard, client, name, lives, kind, batch, stamps, rows, m
     end
   end
   return more and add_more(shard, client, rows[1], more)
-end
-
---- n: as of recovery.lua: after the death of a shard.
-function commands.restore_node(shard, client, id, n)
-  recovery.put_node(shard, client, id, shard:entity(client, id), n)
-end
-
-function commands.restore_view(shard, client, id, view)
-  recovery.put_view(shard, client, id, shard:entity(client, id), view)
 end
 
 --- Returns the life of its entity.
@@ -162,14 +152,11 @@ function commands.touch(shard, client, id)
   traits.touch(shard, id)
 end
 
-function commands.extent(shard, client, id)
-  shard:entity(client, id)
-  return traits.get(shard, id, "extent") or 0
-end
-
-function commands.layers(shard, client, id)
-  shard:entity(client, id)
-  return traits.get(shard, id, "layers") or 1
+for name, default in pairs { extent = 0, layers = 1 } do
+  commands[name] = function(shard, client, id)
+    shard:entity(client, id)
+    return traits.get(shard, id, name) or default
+  end
 end
 
 function commands.get(shard, client, id, ...)

@@ -265,30 +265,6 @@ local function check_taken(ent, client, id, since)
   if lost and since <= lost then error(("entity %d has been taken over by another client"):format(id), 0) end
 end
 
---- A node of a client on an entity that is here, of another client; it may never have been lost.
-function recovery.put_node(self, client, id, ent, n)
-  check_node(self, n)
-  local rec = ent.nodes and ent.nodes[n.node]
-  if rec and rec.handle == n.handle then return end
-  if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
-  check_taken(ent, client, id, n.since)
-  n.by = client
-  node_with_past(self, ent, id, n)
-  if not ent.past then self.added[#self.added + 1] = n end
-end
-
---- The same of a client view. It is of one life of the entity.
-function recovery.put_view(self, client, id, ent, view)
-  local known = self.views[id]
-  if ent.life ~= view.life or known and known.by ~= client then error(("entity %d is another one"):format(id), 0) end
-  if known then return end
-  check_taken(ent, client, id, view.since)
-  view.id, view.by = id, client
-  self:begin_view(view)
-  clients.keep_view(self, view)
-  targets.adopt(self, view)
-end
-
 -- Requests of clients -------------------------------------------------------------------------------------------------
 
 --- At the home. entities: id, life, x, y, whether it has been claimed before in vain, and so on; ended: { id, life }:
@@ -336,6 +312,32 @@ function CMD.restore(self, client, list)
     if taken[i] then take(self, entity) end
   end
   return taken
+end
+
+--- A node of a client on an entity that is here, of another client; it may never have been lost.
+function CMD.restore_node(self, client, id, n)
+  local ent = self:entity(client, id)
+  check_node(self, n)
+  local rec = ent.nodes and ent.nodes[n.node]
+  if rec and rec.handle == n.handle then return end
+  if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
+  check_taken(ent, client, id, n.since)
+  n.by = client
+  node_with_past(self, ent, id, n)
+  if not ent.past then self.added[#self.added + 1] = n end
+end
+
+--- The same of a client view. It is of one life of the entity.
+function CMD.restore_view(self, client, id, view)
+  local ent = self:entity(client, id)
+  local known = self.views[id]
+  if ent.life ~= view.life or known and known.by ~= client then error(("entity %d is another one"):format(id), 0) end
+  if known then return end
+  check_taken(ent, client, id, view.since)
+  view.id, view.by = id, client
+  self:begin_view(view)
+  clients.keep_view(self, view)
+  targets.adopt(self, view)
 end
 
 --- list: handle, bytes and width of the ids that it sees, and so on: nodes of this client that no shard has any more:
