@@ -127,8 +127,6 @@ local function run_queue(self)
   for _, r in ipairs(queue) do
     if self.retired then
       r.reply("retired", self.applied)
-    elseif self.shut then
-      r.reply(false, self.applied, "the world is closed")
     else
       self:request(r.client, r.after, r.reply, table.unpack(r, 1, r.n))
     end

@@ -45,11 +45,15 @@ end
 
 local function is_finite(x, y, z) return x - x == 0 and y - y == 0 and (not z or z - z == 0) end
 
+local function refuse(self, client, id)
+  self.counters.refused = self.counters.refused + 1
+  outlet.note(self, client, id, 0)
+end
+
 -- A move of an entity that is not known here as its own.
 local function on_stray(self, client, batch, hops, id, x, y, z)
-  local ent, counters = self.ents[id], self.counters
-  counters.strays = counters.strays + 1
-  local finite = is_finite(x, y, z)
+  local ent, finite = self.ents[id], is_finite(x, y, z)
+  self.counters.strays = self.counters.strays + 1
   if finite and ent and ent.birth then
     local birth = ent.birth
     if client ~= ent.client or followers.is_later(batch, birth.batch) then
@@ -66,9 +70,7 @@ local function on_stray(self, client, batch, hops, id, x, y, z)
   local tired = to and is_tired(self, id, hops, handed)
   if finite and tired and handed then return end
   if not finite or not to or to == self.number and not self.retired or tired then
-    counters.refused = counters.refused + 1
-    outlet.note(self, client, id, 0)
-    return
+    return refuse(self, client, id)
   end
   if is_owner then outlet.note(self, client, id, to) end
   self.forward[#self.forward + 1] = { to, epoch.row(self.dimensions, id, client, batch, hops + 1, x, y, z) }
@@ -76,18 +78,10 @@ local function on_stray(self, client, batch, hops, id, x, y, z)
   followers.note(self, client, batch, id, to)
 end
 
--- Another client has taken the entity over from this one.
-local function refuse_barred(self, client, id)
-  local barred = self.ents[id] and self.ents[id].barred
-  if not barred or not barred[client] then return false end
-  self.counters.refused = self.counters.refused + 1
-  outlet.note(self, client, id, 0)
-  return true
-end
-
 --- A move that the router has left, or that has been sent on by so many shards, or has waited here.
 function strays.move(self, client, batch, hops, id, x, y, z)
-  if refuse_barred(self, client, id) then return end
+  local barred = self.ents[id] and self.ents[id].barred
+  if barred and barred[client] then return refuse(self, client, id) end -- another one has taken it over
   followers.forget(self, client, batch, id)
   local since = hops > 0 and self.applied + 1 - hops or 0 -- the epoch in which the first shard had it
   local moved = is_finite(x, y, z) and self.router:move(id, client, batch, since, x, y, z)
