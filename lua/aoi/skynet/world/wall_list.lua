@@ -38,25 +38,19 @@ function VERBS.add(state, list, put)
   return { first, #list }
 end
 
-local function absent(name, id) return ("bad argument #1 to '%s' (no wall %d)"):format(name, id) end
-
-local function set_open(name, open)
+-- A verb of one wall, which f(list, id) changes; name: of the method.
+local function of_one(name, f)
   return function(state, id, put)
-    if not state.list[id] then return absent(name, id) end
-    state.list[id].open = open
+    if not state.list[id] then return ("bad argument #1 to '%s' (no wall %d)"):format(name, id) end
+    f(state.list, id)
     put(id)
     return {}
   end
 end
 
-VERBS.open, VERBS.shut = set_open("open_wall", true), set_open("shut_wall", false)
-
-function VERBS.remove(state, id, put)
-  if not state.list[id] then return absent("remove_wall", id) end
-  state.list[id] = nil
-  put(id)
-  return {}
-end
+VERBS.open = of_one("open_wall", function(list, id) list[id].open = true end)
+VERBS.shut = of_one("shut_wall", function(list, id) list[id].open = false end)
+VERBS.remove = of_one("remove_wall", function(list, id) list[id] = nil end)
 
 function VERBS.all(state, other, put)
   local former = sorted_keys(state.list)
