@@ -47,11 +47,8 @@ local function is_unknown(shard, id)
   return not shard.life[id] and shard.blank ~= nil and shard.applied < shard.ready + RESTORES
 end
 
--- Ids are unique in the world; `left`: as of is_taken, of which this home may not have heard yet.
-local function claim(shard, client, name, id, holder, left)
-  if is_taken(shard, client, id, left) then
-    argument.fail(1, name, 0, "entity %d is already in the world", id)
-  end
+-- left: as of is_taken, of which this home may not have heard yet.
+local function claim(shard, client, id, holder, left)
   if left and (shard.life[id] == left.life or is_unknown(shard, id)) then
     local former = shard.holder[id]
     shard.replaced[id] = { life = left.life, holder = former, at = shard.closed + ENDS_WITHIN,
@@ -70,24 +67,21 @@ function CMD.claim(shard, client, name, ids, places, left)
   local lives, holders, stamps, seen = {}, {}, {}, {}
   for i, id in ipairs(ids) do
     holders[i] = shard.map:owner(places[2 * i - 1], places[2 * i])
-    if is_taken(shard, client, id, left[i]) then claim(shard, client, name, id, holders[i], left[i]) end
+    if is_taken(shard, client, id, left[i]) then
+      argument.fail(1, name, 0, "entity %d is already in the world", id)
+    end
   end
   for _, id in ipairs(ids) do
     if seen[id] then argument.fail(1, name, 0, "entity %d stands there twice", id) end
     seen[id] = true
   end
-  for i, id in ipairs(ids) do lives[i], stamps[i] = claim(shard, client, name, id, holders[i], left[i]) end
+  for i, id in ipairs(ids) do lives[i], stamps[i] = claim(shard, client, id, holders[i], left[i]) end
   return lives, holders, stamps
 end
 
 --- For the holder: whether a claim still counts, as neither the home nor the former holder has died since.
 function directory.is_good(shard, id, stamp)
   return (shard.terms[directory.home(shard, id)] or 0) << 32 | shard.term == stamp
-end
-
---- Raises where it does not.
-function directory.check_claim(shard, id, stamp)
-  if not directory.is_good(shard, id, stamp) then error({ id = id, stale = true }, 0) end
 end
 
 --- lives_of(ids): the lives that are alive, false where there is none, 0 where one may be restored.

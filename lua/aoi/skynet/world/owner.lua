@@ -46,7 +46,7 @@ function commands.enter(shard, client, name, lives, kind, batch, stamps, rows, m
   local values = shard.dimensions + 1
   for i = 1, #lives do
     local id = rows[(i - 1) * values + 1]
-    directory.check_claim(shard, id, stamps[i])
+    if not directory.is_good(shard, id, stamps[i]) then error({ id = id, stale = true }, 0) end
     if shard.ents[id] then fail(1, name, "entity %d is already in the world", id) end
   end
   for i = 1, #lives do
