@@ -133,18 +133,12 @@ local function drained(self)
   return gone[1] and { gone = gone } or nil
 end
 
-local function index_of(self, name)
-  for index, process in pairs(self.processes) do
-    if process.name == name then return index end
-  end
-end
-
 local FULFIL = {}
 
 function FULFIL.tiles(_, wish) return { tiles = wish.tiles } end
 
 function FULFIL.host(self, wish, settled)
-  local index = index_of(self, wish.host[2])
+  local index = members.index_of(self.processes, wish.host[2])
   if not settled then return nil end
   if not index or self.hosts[wish.host[1]] == index then return {} end
   return { moves = { [wish.host[1]] = { process = index, term = self.terms[wish.host[1]] + 1 } } }
@@ -173,7 +167,7 @@ local function join(self)
   local boot, name = next(self.joins)
   if not boot then return nil end
   self.joins[boot] = nil
-  if index_of(self, name) then return nil end -- its former life has yet to be dropped
+  if members.index_of(self.processes, name) then return nil end -- its former life has yet to be dropped
   local index = self.last_index % 255 + 1
   while self.processes[index] do index = index % 255 + 1 end
   return { join = { index = index, name = name, boot = boot } }
@@ -320,7 +314,9 @@ function MOVES.drain(self, reply, process) director.wish(self, { drain = process
 --- What an operator asks for: MOVES[name]; reply(epoch), or reply(nil, reason), later.
 function director.move(self, name, reply, ...)
   local process = name == "host" and select(2, ...) or name == "drain" and (...) or name == "split" and select(2, ...)
-  if process and not index_of(self, process) then return reply(nil, ("there is no process '%s'"):format(process)) end
+  if process and not members.index_of(self.processes, process) then
+    return reply(nil, ("there is no process '%s'"):format(process))
+  end
   MOVES[name](self, reply, ...)
 end
 

@@ -176,12 +176,6 @@ local function complete()
   return true
 end
 
-local function index_of(processes, node)
-  for i, process in ipairs(processes) do
-    if process.name == node then return i end
-  end
-end
-
 -- What a process that has been asked says: whether this one has begun.
 local function begun(answer)
   if answer.refused then
@@ -192,7 +186,7 @@ local function begun(answer)
   local options = answer.options
   options.node, options.journal = world.options.node, world.options.journal
   world.options, world.processes, world.homes = options, answer.processes, answer.homes
-  world.here = answer.index or index_of(world.processes, options.node)
+  world.here = answer.index or members.index_of(world.processes, options.node)
   run(answer.state)
   return true
 end
@@ -273,7 +267,7 @@ end
 function CMD.join(_, node, boot)
   if not world or world.reason then return { wait = true } end
   if world.exchange and world.started then return admit(node, boot) end
-  local index = world.founder and index_of(world.processes, node)
+  local index = world.founder and members.index_of(world.processes, node)
   if not world.founder then return { wait = true } end
   if not index then return { refused = ("process '%s' is none of the world's nodes"):format(node) } end
   world.processes[index].boot = boot

@@ -39,6 +39,13 @@ function members.add(self, index, process)
   for other in pairs(self.missing) do self.lines[index]:put { "gone", other, self.proven[other] } end
 end
 
+--- Of a list of processes, or a table by index; nil: none has that name.
+function members.index_of(processes, name)
+  for index, process in pairs(processes) do
+    if process.name == name then return index end
+  end
+end
+
 --- To all other processes.
 function members.send_all(self, ...)
   for _, line in pairs(self.lines) do line:send { ... } end
