@@ -79,17 +79,17 @@ end
 
 -- What each shard here owes now: its parts, or its mail; nothing where it is dead.
 local function expect_all(self)
-  self.left, self.owing = 0, {}
+  self.owing = {}
   for shard = 1, self.plan.shards do
-    if changes.takes_part(self, shard, self.epoch + 1) then self.left, self.owing[shard] = self.left + 1, true end
+    self.owing[shard] = changes.takes_part(self, shard, self.epoch + 1) and true or nil
   end
 end
 
 -- It owes nothing any more. Returns whether it did.
 local function settle(self, shard)
-  if not self.owing[shard] then return false end
-  self.left, self.owing[shard] = self.left - 1, nil
-  return true
+  local owed = self.owing[shard] ~= nil
+  self.owing[shard] = nil
+  return owed
 end
 
 local function apply(self)
@@ -110,15 +110,11 @@ local function apply(self)
   for shard in pairs(self.owing) do
     self.tell(shard, "apply", self.epoch + 1, self.inbox[shard] or {}, unsure, changes.begins_bereft(self, shard))
   end
-  if self.left == 0 then self:applied() end
+  if next(self.owing) == nil then self:applied() end
 end
 
 local function check_barrier(self)
-  if self.phase ~= "waiting" then return end
-  for index in pairs(self.lines) do
-    if self.processes[index].since <= self.epoch + 1 and not self.batches[index][self.epoch + 1] then return end
-  end
-  apply(self)
+  if self.phase == "waiting" and not late.batches(self)[1] then apply(self) end
 end
 
 local function all_closed(self)
@@ -146,7 +142,7 @@ local function begin(self)
   for shard = 1, self.plan.shards do
     if self.owing[shard] then self.tell(shard, "close", self.epoch + 1) end
   end
-  if self.left == 0 then all_closed(self) end
+  if next(self.owing) == nil then all_closed(self) end
 end
 
 -- Whoever is first pulls all others along.
@@ -179,7 +175,7 @@ function Exchange:parts(shard, term, parts)
     if process ~= self.here then list[#list + 1] = to end
     list[#list + 1] = part
   end
-  if self.left == 0 then all_closed(self) end
+  if next(self.owing) == nil then all_closed(self) end
 end
 
 local function put_mail(self, epoch, client, mail)
@@ -201,7 +197,7 @@ function Exchange:mailed(shard, term, mail, events)
     end
   end
   self.counters.events = self.counters.events + events
-  if self.left == 0 then self:applied() end
+  if next(self.owing) == nil then self:applied() end
 end
 
 function Exchange:applied()
@@ -231,7 +227,7 @@ local function bury_shards(self)
   self.fallen = {}
   for shard in pairs(fallen) do
     if not self.closed then changes.died(self, shard) end
-    if not self.closed and settle(self, shard) and self.left == 0 then
+    if not self.closed and settle(self, shard) and next(self.owing) == nil then
       if self.phase == "closing" then all_closed(self) elseif self.phase == "applying" then self:applied() end
     end
   end

@@ -13,7 +13,8 @@ local function shards(list, f)
   return names
 end
 
-local function missing_batches(self)
+--- The names of processes whose batches of the epoch have not come.
+function late.batches(self)
   local names = {}
   for index in pairs(self.lines) do
     local process = self.processes[index]
@@ -29,7 +30,7 @@ function late.names(self)
   if self.phase == "idle" then
     names, since = shards(self.starting, function(one) return not one.ready end), self.next_at
   elseif self.phase == "waiting" then
-    names, since = missing_batches(self), self.waiting_since
+    names, since = late.batches(self), self.waiting_since
   else
     names = shards(self.owing, function() return true end)
     since = self.phase == "closing" and self.started or self.applying_since
