@@ -363,27 +363,26 @@ local function apply_ends(self, parts)
   recovery.drop_doubted(self)
 end
 
--- What comes with a hand-over, besides its nodes.
-local function take_entity(self, hand, is_known)
-  clients.own(self, hand.id, { life = hand.life, client = hand.client, kind = hand.kind, barred = hand.barred })
-  self.moved[hand.id] = nil
-  if hand.barred then self.router:mark(hand.id, "barred", true) end
-  traits.take(self, hand.id, hand.traits, is_known)
-  views.take(self, hand.id, hand.view)
-end
-
-local function place_hand(self, hand)
+-- It is this shard's own from now on, with all but its nodes.
+local function take_hand(self, hand)
   local id, router, is_known = hand.id, self.router, self.core:has(hand.id)
-  if hand.born then return end
-  if not is_known then
+  if hand.born or not is_known then
     self:enter_core(hand)
   elseif not router:ghost(id) then
     error(("shard %d was handed entity %d, which is its own"):format(self.number, id), 0)
   end
   router:note(id, hand.life, true, hand.follows)
   router:mover(id, table.unpack(hand.movers))
-  followers.expect(self, id, hand.movers)
-  take_entity(self, hand, is_known)
+  if not hand.born then followers.expect(self, id, hand.movers) end
+  clients.own(self, id, { life = hand.life, client = hand.client, kind = hand.kind, barred = hand.barred })
+  self.moved[id] = nil
+  if hand.barred then router:mark(id, "barred", true) end
+  traits.take(self, id, hand.traits, is_known)
+  views.take(self, id, hand.view)
+end
+
+local function place_hand(self, hand)
+  if not hand.born then take_hand(self, hand) end
 end
 
 -- A ghost of a former life, the end of which was lost with a shard.
@@ -439,7 +438,7 @@ local function apply_kinds(self, parts)
   end, self)
 end
 
-local function enter_one(self, birth)
+local function enter_birth(self, birth)
   drop_former(self, birth.id, birth.life)
   self:enter_core(birth)
   self.router:note(birth.id, birth.life, birth.real)
@@ -448,14 +447,13 @@ end
 
 local function enter_hand(self, hand)
   if not hand.born then return end
-  hand.real = true
-  enter_one(self, hand)
-  take_entity(self, hand)
+  drop_former(self, hand.id, hand.life)
+  take_hand(self, hand)
 end
 
 -- Phase 5.
 local function apply_births(self, parts)
-  for _, birth in ipairs(self.borne) do enter_one(self, birth) end
+  for _, birth in ipairs(self.borne) do enter_birth(self, birth) end
   apply_rows(self, parts, BORN)
   epoch.each_row(parts, epoch.HAND, enter_hand, self)
 end
