@@ -31,8 +31,7 @@ end
 
 local function die(self, reason, answer)
   if self.dead then return end
-  self.dead = true
-  self.queue, self.batch = {}, nil
+  self:close()
   self.fail(reason, answer)
 end
 
