@@ -237,12 +237,8 @@ local function begin_world(options)
     cluster.register(SCOPE .. name, skynet.self())
   end
   if options.director then return skynet.fork(join, options.director) end
-  if options.nodes then
-    world.processes, world.homes = list_processes(options.nodes, options.node)
-  else
-    world.homes, world.processes = {}, { { name = options.node or "here" } }
-    for shard = 1, options.plan.shards do world.homes[shard] = 1 end
-  end
+  local here = options.node or "here"
+  world.processes, world.homes = list_processes(options.nodes or { [here] = options.plan.shards }, here)
   world.processes[1].boot, world.here = world.boot, 1
   skynet.fork(function()
     local node = find_running(world.processes)

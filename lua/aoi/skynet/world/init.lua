@@ -74,16 +74,10 @@ local function prepare(options)
   if options.director then return given end
   local plan = {}
   for name in pairs(PLAN) do plan[name] = options[name] end
-  if options.nodes then
-    local n = count_shards(options)
-    plan.shards = plan.shards or n
-    given.plan = tiles.plan(plan)
-    if given.plan.shards ~= n then
-      fail("bad value for option 'nodes' (%d shards of %d)", n, given.plan.shards)
-    end
-  else
-    given.plan = tiles.plan(plan)
-  end
+  local n = options.nodes and count_shards(options)
+  plan.shards = plan.shards or n
+  given.plan = tiles.plan(plan)
+  if n and given.plan.shards ~= n then fail("bad value for option 'nodes' (%d shards of %d)", n, given.plan.shards) end
   local space = require("aoi").new { engine = options.engine, dimensions = options.dimensions, cell = options.cell }
   require("aoi.sync").new(space, { quantum = options.quantum, fields = options.fields }):close()
   space:close()
