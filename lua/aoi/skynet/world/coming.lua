@@ -5,6 +5,7 @@
 --   added, removed, changed    records of nodes: lists, and the set of those whose area is another
 --   kinds[id]                  of entities that have entered
 --   viewing                    ids of entities with views that begin
+--   rebuilt[id]                walls that change (wall_list.lua)
 --   ending[number]             records of nodes that see until then
 
 local epoch = require "aoi.skynet.world.epoch"
@@ -21,7 +22,7 @@ local wire = require "aoi.skynet.wire"
 return function(Shard)
   function Shard:begin()
     self.births, self.leaves, self.added, self.removed, self.changed, self.kinds = {}, {}, {}, {}, {}, {}
-    self.releases, self.viewing, self.ending = {}, {}, {}
+    self.releases, self.viewing, self.ending, self.rebuilt = {}, {}, {}, {}
   end
 
   --- Into the core: id, x, y, z, kind.

@@ -44,7 +44,7 @@ end
 
 --- When an epoch is closed, before entities enter or are handed over.
 function log.commands(shard)
-  for id in pairs(shard.rebuilt or {}) do
+  for id in pairs(shard.rebuilt) do
     local wall = shard.walls.list[id]
     log.put(shard, 1, "wall", id, not wall and "gone" or wall.open and "open" or "shut", table.unpack(wall or {}))
   end

@@ -36,6 +36,7 @@ local log = require "aoi.skynet.world.log"
 local outlet = require "aoi.skynet.world.outlet"
 local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
+local wall_list = require "aoi.skynet.world.wall_list"
 local walls = require "aoi.skynet.walls"
 
 local recovery = { commands = {} }
@@ -140,7 +141,7 @@ function recovery.change(self, change, at)
   local mine = (change.moves or {})[self.number]
   self.retired = self.retired or mine ~= nil and mine.term > self.term
   for shard, move in pairs(change.moves or {}) do self.terms[shard] = move.term end
-  if change.walls then table.insert(self.built, { at = at, wishes = change.walls }) end
+  if change.walls then wall_list.change(self, change.walls) end
   if change.tiles then
     self.map:assign(change.tiles)
     self.remapped = self.applied + 1

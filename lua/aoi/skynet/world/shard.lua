@@ -157,7 +157,12 @@ end
 
 --- In that epoch: "whole", a client: its nodes say all that they see; "death", a client: it is gone, its entities leave
 -- and its nodes are removed; "resend", a list of entities: their client views begin anew; "change": as of changes.lua.
-function Shard:order(what, value, at) self.orders[#self.orders + 1] = { at = at, [what] = value } end
+-- They may come out of turn from processes of which one is gone, and are obeyed by date.
+function Shard:order(what, value, at)
+  local i = #self.orders + 1
+  while i > 1 and self.orders[i - 1].at > at do i = i - 1 end
+  table.insert(self.orders, i, { at = at, [what] = value })
+end
 
 local function obey(self, number, what, f)
   local kept = {}
@@ -301,7 +306,6 @@ function Shard:close(number)
   for id in pairs(self.returning) do router:widen(id) end
   obey(self, number, "death", bury) -- before another instance of a shard is told what there is
   obey(self, number, "change", recovery.change)
-  wall_list.obey(self)
   recovery.name_all(self, function(...) tell_home(self, lists, ...) end)
   obey(self, number, "death", bury)
   self.closed, self.given, self.borne, self.bearing = number, {}, {}, {}

@@ -7,7 +7,6 @@
 --            "open", "shut", "remove", an id; "all", a state
 --
 --   shard.walls              the state there
---   shard.built              { at, wishes }: changes to come, in a list; shard.rebuilt: ids that the epoch has changed
 --   shard.wall_of[id]        what its sight calls a wall; shard.wall_named[that]: the id
 
 local sorted_keys = require "aoi.skynet.sorted_keys"
@@ -89,25 +88,18 @@ end
 --- It has these; nil: none yet.
 function wall_list.begin(shard, state)
   shard.sight, shard.wall_of, shard.wall_named = require("aoi.sight").new(shard.core), {}, {}
-  shard.walls, shard.built = state or wall_list.new(), {}
+  shard.walls = state or wall_list.new()
   for _, id in ipairs(sorted_keys(shard.walls.list)) do put(shard, id) end
 end
 
---- As an epoch is closed: shard.built is a list of the changes that are dated for it or earlier.
-function wall_list.obey(shard)
-  local built = shard.built or {}
-  shard.rebuilt = {}
-  if not built[1] then return end
-  table.sort(built, function(a, b) return a.at < b.at end)
-  for _, one in ipairs(built) do
-    for _, wish in ipairs(one.wishes) do
-      wall_list.enter(shard.walls, wish, function(id)
-        put(shard, id)
-        shard.rebuilt[id] = true
-      end)
-    end
+--- As an epoch is closed: the wishes of a change that is dated for it or earlier.
+function wall_list.change(shard, wishes)
+  for _, wish in ipairs(wishes) do
+    wall_list.enter(shard.walls, wish, function(id)
+      put(shard, id)
+      shard.rebuilt[id] = true
+    end)
   end
-  shard.built = {}
 end
 
 --- Adds a node to the core with what it has seen: as of the router's `adopt`.
