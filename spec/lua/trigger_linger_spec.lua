@@ -57,6 +57,41 @@ for _, engine in ipairs { "list", "grid" } do
         f.nothing_left()
       end)
 
+      it("let go of what a handler takes out of the space when it has gone out of the area", function()
+        local function take_out(_, target)
+          if space:has(target) then space:leave(target) end
+        end
+        space:add_node(1, 1, 10, nil, take_out)
+        local t = f.add({ radius = 10, linger = 5 }, EVENTS)
+        for id = 2, 3 do
+          f.come(id)
+          f.go(id)
+          assert.equal(("first %d, enter %d, leave %d, last %d"):format(id, id, id, id), take())
+          assert.equal(0, t:count())
+          space:enter(id, 1, 1) -- a new life
+          assert.equal(("first %d, enter %d"):format(id, id), take())
+          space:leave(id)
+          take()
+        end
+        assert.is_true(space:check())
+      end)
+
+      it("let go of what leaves the space before the next drain", function()
+        f.open { delivery = "deferred" }
+        space, triggers = f.space, f.triggers
+        local function dispatch() triggers:dispatch(space:drain()) return take() end
+        space:enter(1, 0, 0)
+        f.crowd(2)
+        f.add({ radius = 10, linger = 5 }, EVENTS)
+        f.come(2)
+        assert.equal("first 2, enter 2", dispatch())
+        f.go(2)
+        assert.equal("", dispatch())
+        space:leave(2)
+        space:enter(2, 1, 1) -- a new life
+        assert.equal("leave 2, last 2, first 2, enter 2", dispatch())
+      end)
+
       it("count what lingers for limit, stay and dwell", function()
         f.add({ radius = 10, linger = 5, limit = 1, interval = 2, after = 3 }, { "enter", "leave", "stay", "dwell" })
         f.come(2)
@@ -139,6 +174,30 @@ for _, engine in ipairs { "list", "grid" } do
         assert.equal("outside", t:explain(2).why)
         assert.equal("inside", t:explain(2).state)
         assert.equal(3, t:count())
+      end)
+
+      it("know a new life from the former one", function()
+        f.open { delivery = "deferred" }
+        space, triggers = f.space, f.triggers
+        space:enter(1, 0, 0)
+        local t = f.add({ radius = 10, outside = true }, EVENTS)
+        space:enter(2, 1, 1)
+        for _, deliver in ipairs { function() space:flush() end, function() triggers:dispatch(space:drain()) end } do
+          deliver()
+          space:leave(2)
+          space:enter(2, 500, 0)
+          deliver()
+          assert.equal("first 2, enter 2", take()) -- the former life was in the area
+          space:leave(2)
+          space:enter(2, 500, 0)
+          deliver()
+          assert.equal("leave 2, last 2, first 2, enter 2", take())
+          space:leave(2)
+          space:enter(2, 1, 1)
+          deliver()
+          assert.equal("leave 2, last 2", take())
+          assert.equal(0, t:count())
+        end
       end)
 
       it("follow the area and the mask", function()

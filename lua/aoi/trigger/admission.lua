@@ -108,50 +108,52 @@ end
 -- Lingering ----------------------------------------------------------------------------------------------------------
 
 -- A target that is out of the area gives no event when it leaves the space. So the second node of a trigger that
--- lingers is shown it meanwhile. That of one with `outside` sees it anyway.
-local function show(t, target)
+-- lingers is shown each target that the trigger knows, before any handler is called: later would be too late, as one
+-- may make the target leave before that node's enter is delivered. That of one with `outside` sees it anyway.
+local function is_shown(t) return t.linger and not t.outside end
+
+--- Shows a target to the second node.
+function admission.show(t, target)
   local set, space = t.set, t.set.space
-  if t.outside then return end
   if not reserved.has_node(space, t.id, t.second) then
     space:add_node(t.id, t.second, { radius = 0, mask = 0, label = t.label }, set.enter, set.leave)
   end
   if alive(t) and space:has(target) then space:override(t.id, t.second, target, "show") end
 end
 
-admission.show = show
-
 -- A step: calls of the space deliver what waits, so that this comes when all else is done.
 local function hide(set, slot, id, target)
   local t, space = set.triggers[slot], set.space
-  local visit = t.visits[target]
-  if visit and visits.lingers(visit) or not space:has(target) then return end
+  if t.visits[target] or not space:has(target) then return end
   if reserved.has_node(space, id, t.second) then space:override(id, t.second, target, nil) end
 end
 
-local function stop_lingering(t, visit)
-  t.set.timers:cancel(visit.linger)
-  if not t.outside then push(t, hide, visit.target) end
-end
-
---- A target came into the area.
-function admission.arrive(t, target)
-  local known = t.visits[target]
-  if known and visits.lingers(known) then
-    stop_lingering(t, known)
-    return run(t.set)
-  end
-  if t.spent or known then return end
+-- A step for the same reason, where the trigger lingers. The target may have left the space before it.
+local function come(set, slot, _, target)
+  local t = set.triggers[slot]
+  if t.spent or t.visits[target] or not set.space:has(target) then return end
   local visit = visits.new(t, target)
   if t.filter then
     local _, ok = ask(t, visit)
     if not ok or t.spent or visit.state ~= REFUSED then return end
   end
-  if not t.head and open(t) and (not t.filter or t.set.space:has(target)) then
+  if not t.head and open(t) and (not t.filter or set.space:has(target)) then
     admit(t, visit)
     return welcome(t, target)
   end
   visits.enqueue(visit)
   return settle_all(t, target)
+end
+
+--- A target came into the area.
+function admission.arrive(t, target)
+  local known = t.visits[target]
+  if known and visits.lingers(known) then t.set.timers:cancel(known.linger) end
+  if known or t.spent then return end
+  if not is_shown(t) then return come(t.set, t.slot, t.id, target) end
+  push(t, come, target)
+  admission.show(t, target)
+  return run(t.set)
 end
 
 -- Ends a stay or a wait, and calls what follows. With `gone` the visit itself ends: the node has lost the target.
@@ -177,8 +179,8 @@ local function leave(t, visit, gone)
 end
 
 local function exit(t, visit, gone)
-  if not visits.lingers(visit) then return leave(t, visit, gone) end
-  stop_lingering(t, visit)
+  if not (gone and is_shown(t)) then return leave(t, visit, gone) end
+  push(t, hide, visit.target)
   leave(t, visit, gone)
   return run(t.set)
 end
@@ -199,7 +201,6 @@ function admission.depart(t, target, at_once)
   if at_once or not may_linger(t, visit) then return exit(t, visit, true) end
   if visits.lingers(visit) then return end
   t.set.timers:set(visit.linger, t.set.time + t.linger)
-  return show(t, target)
 end
 
 --- Ends what lingers: the trigger is disabled.
@@ -260,11 +261,9 @@ local function cooled_down(t)
 end
 
 local function linger_over(visit)
-  local t, target = visit.trigger, visit.target
+  local t = visit.trigger
   if not alive(t) then return kill(t) end
-  if not t.outside then push(t, hide, target) end
-  leave(t, visit, true)
-  return run(t.set)
+  return exit(t, visit, true)
 end
 
 --- What each kind of timer does, called with the timer's subject: a visit, or for the gate a trigger.

@@ -2,9 +2,11 @@
 --
 --   outside   the first node sees all that is in the area, the second, of infinite radius, all that counts: inside the
 --             trigger is what the second sees and the first does not; mask and layers are the second's
---   linger    the second sees what lingers, by overrides, and nothing else: it reports targets that leave the space
+--   linger    the second sees what the trigger knows, by overrides, and nothing else: it reports targets that leave
+--             the space
 
 local admission = require "aoi.trigger.admission"
+local checks = require "aoi.checks"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
 local visits = require "aoi.trigger.visits"
@@ -55,7 +57,7 @@ local function add(t, seen)
   return set.space:add_node(t.id, t.second, area, set.enter, set.leave)
 end
 
---- Adds the nodes of a trigger; that of one that lingers comes with the first target that does.
+--- Adds the nodes of a trigger; that of one that lingers comes with its first target.
 -- @param area of the first one, with mask and layers
 -- @param add_first adds the first node, of an area
 function second.install(t, area, add_first)
@@ -80,9 +82,7 @@ function second.load(t, s, seen)
     for _, target in ipairs(s.near) do all[#all + 1] = target end
     return add(t, all)
   end
-  for _, visit in ipairs(s.visits) do
-    if visit.linger then admission.show(t, visit.target) end
-  end
+  for _, visit in ipairs(s.visits) do admission.show(t, visit.target) end
 end
 
 --- Removes the second node, if it is there.
@@ -102,6 +102,13 @@ function second.arrive(set, slot, target)
   end
 end
 
+-- Whether a visit is of the target that is there now, and counts: then what the second node has lost is a former life
+-- of its id. So it is where the first node has reported that life's end before, with the new life outside already.
+local function is_of_new_life(t, visit)
+  local life = checks.life(t.set.space, visit.target)
+  return t.outside and life ~= true and life == visit.life and second.covers(t, visit.target)
+end
+
 --- It does not see it any more.
 function second.depart(set, slot, target)
   local t = set.triggers[slot]
@@ -110,7 +117,8 @@ function second.depart(set, slot, target)
     if second.covers(t, target) then return admission.arrive(t, target) end
   else
     local visit = t.visits[target]
-    if visit and (t.outside or visits.lingers(visit)) then return admission.depart(t, target, true) end
+    if not visit or is_of_new_life(t, visit) then return end
+    if t.outside or visits.lingers(visit) then return admission.depart(t, target, true) end
   end
 end
 

@@ -7,7 +7,7 @@
 --                 INSIDE    counted in t.inside; `since` is when it was admitted, `stays` counts its `stay` calls
 --   stay, dwell   its timers, set while it is inside
 --   linger        the timer that is set while it is inside only because the trigger lingers; nil without that option
---   life          with it, which life of the target's id this is; else false, and where it has left already
+--   life          with `linger` or `outside`, which life of the target's id this is; else false
 --
 -- Visits are used again: set.spare chains the free ones through `next`. So are the tables of visits, in set.spare_maps;
 -- a trigger without visits shares one empty table.
@@ -48,7 +48,7 @@ function visits.new(t, target)
     visit.stay, visit.dwell = timers.record(visits.STAY, visit), timers.record(visits.DWELL, visit)
   end
   visit.trigger, visit.target, visit.state = t, target, REFUSED
-  visit.life = t.linger and checks.life(set.space, target) or false
+  visit.life = (t.linger or t.outside) and checks.life(set.space, target) or false
   visit.linger = t.linger and (visit.linger or timers.record(visits.LINGER, visit))
   if t.known == 0 then t.visits = table.remove(set.spare_maps) or {} end
   t.known = t.known + 1
