@@ -56,8 +56,8 @@ AOI_API int aoi_sight_add_node(aoi_sight *g, aoi_entity e, int64_t node_id, cons
                                aoi_node *out);
 AOI_API bool aoi_sight_has_node(const aoi_sight *g, aoi_node n); /* one of this sight's */
 
-/* A tick: the net change since the last one waits to be taken, leaves first.  AOI_ENOMEM: nothing has changed, the next
- * tick makes up for it. */
+/* A tick: the net change since the last one waits to be taken, leaves first; enters no longer when their node or target
+ * has gone.  AOI_ENOMEM: nothing has changed, the next tick makes up for it. */
 AOI_API int aoi_sight_tick(aoi_sight *g);
 AOI_API bool aoi_sight_next(aoi_sight *g, aoi_event *out); /* takes the oldest; false: none waits */
 AOI_API size_t aoi_sight_pending(const aoi_sight *g);

@@ -110,7 +110,7 @@ for _, delivery in ipairs { "immediate", "deferred" } do
     it("handlers may do anything; a tick in a handler is delivered by the outer one", function()
       local deep, most = 0, 0
       sight:add(1, 1, 30, {
-        enter = function(w, t)
+        enter = function(_, t)
           deep = deep + 1
           most = math.max(most, deep)
           heard[#heard + 1] = "+" .. t
@@ -118,21 +118,61 @@ for _, delivery in ipairs { "immediate", "deferred" } do
             sight:open(door)
             space:move(3, 0, 7)
             assert.equal(0, sight:tick())
-            sight:remove(w, 1)
           end
           deep = deep - 1
         end,
-        leave = function(_, t) heard[#heard + 1] = "-" .. t end,
+        leave = function(w, t)
+          heard[#heard + 1] = "-" .. t
+          if t == 2 then sight:remove(w, 1) end
+        end,
       })
+      assert.equal(2, sight:tick())
+      assert.equal(1, most)
+      assert.equal("+3 +2", table.concat(heard, " "))
+      sight:shut(door)
       sight:tick()
-      assert.same({ 1, "+3" }, { most, heard[1] })
       sight:tick()
-      table.sort(heard)
-      assert.equal("+2 +3 -2 -3", table.concat(heard, " "))
+      assert.equal("+3 +2 -2 -3", table.concat(heard, " "))
       sight:add(1, 1, 30, { enter = function() sight:close() end })
       sight:tick()
       assert.has_error(function() sight:tick() end, "attempt to use a closed sight")
       assert.is_true(space:check())
+    end)
+
+    it("an enter that waits is taken back when its target leaves, or its node goes", function()
+      local enters
+      local function take(way)
+        local new = aoi.new { delivery = delivery }
+        local own, entered, left = sights.new(new), {}, {}
+        for id = 1, 4 do new:enter(id, id, 0) end
+        enters = 0
+        for id = 1, 4 do
+          own:add(id, 1, 30, function(w, t)
+            enters = enters + 1
+            assert.is_true(new:has(w) and new:has(t) and #new:nodes(w) == 1)
+            entered[w .. ">" .. t] = true
+            if enters == 1 then way(new, own, t % 4 + 1 ~= w and t % 4 + 1 or (t + 1) % 4 + 1) end
+          end, function(w, t) left[w .. ">" .. t] = true end)
+        end
+        local n = own:tick()
+        assert.equal(enters, n)
+        assert.is_true(new:check())
+        local again = own:tick()
+        for pair in pairs(left) do assert.is_true(entered[pair]) end
+        assert.is_true(new:check())
+        return again
+      end
+      assert.equal(0, take(function(new, _, third) new:leave(third) end))
+      assert.equal(6, enters) -- of the pairs of three
+      assert.equal(0, take(function(new, _, third) new:remove_node(third, 1) end))
+      assert.equal(9, enters)
+      assert.equal(0, take(function(_, own, third) own:remove(third, 1) end))
+      assert.equal(9, enters)
+      assert.equal(3, take(function(new, _, third)
+        new:leave(third)
+        new:enter(third, 0, 0) -- another life
+      end))
+      assert.equal(9, enters)
     end)
 
     it("an error is raised from the tick, the others wait for the next one; on_error takes it", function()

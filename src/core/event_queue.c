@@ -178,6 +178,21 @@ void aoi_queue_take_out(aoi_event_queue *q, uint32_t i) {
     if (--q->count == 0) aoi_queue_clear(q);
 }
 
+bool aoi_queue_withdraw(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life) {
+    aoi_queued key = {.node = node, .entity = entity, .life = life};
+    uint32_t i = q->head;
+    if (!q->count) return false;
+    q->call = q->top;
+    if (queue_index_ready(m, q)) i = queue_find(q, queue_hash(&key), node, entity, life);
+    else
+        while ((i = aoi_queue_from(q, i)) < q->top &&
+               (q->events[i].node != node || q->events[i].entity != entity || q->events[i].life != life))
+            i++;
+    if (i >= q->top || q->events[i].kind != AOI_ENTER) return false; /* AOI_NONE is beyond the top */
+    aoi_queue_take_out(q, i);
+    return true;
+}
+
 void aoi_queue_clear(aoi_event_queue *q) {
     q->peak = q->top > q->peak ? q->top : q->peak - q->peak / 8;
     q->head = q->top = q->count = q->call = q->ordered_end = q->parted_end = 0;

@@ -86,6 +86,9 @@ const aoi_queued *aoi_queue_restore(aoi_event_queue *q, uint32_t undo_count);
 /* The kind of the event of this pair that waits since a former call, 0 if none does, -1 when memory is refused. */
 int aoi_queue_waiting(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life);
 
+/* Outside of a call: cancels the enter of this pair, if it waits. */
+bool aoi_queue_withdraw(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life);
+
 void aoi_queue_clear(aoi_event_queue *q);                /* all are taken */
 void aoi_queue_take_out(aoi_event_queue *q, uint32_t i); /* takes one that waits, not the oldest */
 /* All leaves before all enters, otherwise in the same order, behind those whose order is fixed; then all are fixed. */

@@ -68,6 +68,17 @@ int aoi_pair_restore(aoi_sight *g, aoi_watch *n, uint32_t target, int flags, uin
     return AOI_OK;
 }
 
+/* The enter that the last tick has made of it is taken back if it waits. */
+static bool pair_withdraw(aoi_sight *g, aoi_sight_pair *p) {
+    aoi_world *w = &g->layer.space->world;
+    uint32_t node = g->watches[p->watch]->node;
+    if (!aoi_queue_withdraw(&w->memory, &g->queue, node, p->target, p->life)) return false;
+    w->nodes[node].pending--;
+    p->flags &= (uint8_t)~AOI_PAIR_SEEN;
+    g->seen--;
+    return true;
+}
+
 /* The node or the target has gone: it is in the chain of its watch and in `due` alone, until the tick. */
 static void pair_part(aoi_sight *g, uint32_t pair) {
     aoi_sight_pair *p = g->pairs + pair;
@@ -77,7 +88,7 @@ static void pair_part(aoi_sight *g, uint32_t pair) {
     if (p->of_target[0] != AOI_NONE) g->pairs[p->of_target[0]].of_target[1] = p->of_target[1];
     aoi_index_remove(&g->index, aoi_pair_hash(p->watch, p->target), pair);
     p->flags = (uint8_t)((p->flags & ~AOI_PAIR_AREA) | AOI_PAIR_GONE);
-    if (p->flags & AOI_PAIR_SEEN && !g->sink) g->layer.owes = true;
+    if (p->flags & AOI_PAIR_SEEN && !g->sink && !pair_withdraw(g, p)) g->layer.owes = true;
     aoi_pair_due(g, pair);
 }
 
