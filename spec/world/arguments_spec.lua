@@ -169,12 +169,14 @@ describe("arguments of a world", function()
       space:set_radius(1, 1, 6, 7)
       space:set_mask(1, 1, 6)
       space:set_facing(1, 2, 2)
-      table.insert(areas, { space:area(1, 1), space:area(1, 2), space:radius(1, 1) })
+      space:add_node(1, 4, { shape = "box", extents = { 2, 3 } }, {})
+      table.insert(areas, { space:area(1, 1), space:area(1, 2), space:radius(1, 1), tostring((space:radius(1, 4))) })
     end, {
       { "set_radius", 1, 1, -1 }, { "set_radius", 1, 1, 5, 4 }, { "set_radius", 1, 2, 5 }, { "set_facing", 1, 1, 0 },
       { "set_mask", 1, 1 }, { "set_mask", 1, 1, "x" }, { "set_radius", 1, 1, 0 / 0 }, { "set_radius", 1, 3, 5 },
     })
     assert.same(areas[1], areas[2])
+    assert.equal("nil", areas[1][4]) -- a box has none
   end)
 
   it("moves are those of a map", function()

@@ -51,14 +51,13 @@ static int r_pack(lua_State *L) {
     return push_checked(L, r, 2, &a.area, reach);
 }
 
-/* unpack(bytes): a table as `space:area` gives it, and its radius. */
+/* unpack(bytes): a table as `space:area` gives it. */
 static int r_unpack(lua_State *L) {
     world_router *r = world_self(L);
     laoi_area_arg a;
     check_area(L, 2, r->space->dims, &a);
     laoi_push_area(L, r->space, &a.area);
-    lua_pushnumber(L, a.area.radius);
-    return 2;
+    return 1;
 }
 
 /* ---- nodes of the core ------------------------------------------------------------------------------------------- */

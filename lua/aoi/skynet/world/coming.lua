@@ -117,7 +117,7 @@ return function(Shard)
   --- The area of a node as that method makes it, in a space of the shard's own.
   function Shard:repack(name, rec, ...)
     local space = views.scratch(self)
-    space:add_node(1, 1, (self.router:unpack(rec.area)))
+    space:add_node(1, 1, self.router:unpack(rec.area))
     local ok, err = methods.invoke(space, name, 1, 1, ...)
     local area = space:area(1, 1)
     space:remove_node(1, 1)

@@ -197,12 +197,12 @@ end
 
 function commands.area(shard, client, id, number)
   local rec = find(shard, client, id, number)
-  if rec then return (shard.router:unpack(rec.area)) end
+  if rec then return shard.router:unpack(rec.area) end
 end
 
 function commands.radius(shard, client, id, number)
   local rec = find(shard, client, id, number)
-  if rec then return (select(2, shard.router:unpack(rec.area))) end
+  if rec then return shard.router:unpack(rec.area).radius end
 end
 
 function commands.view(shard, client, id, number)
