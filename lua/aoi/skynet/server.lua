@@ -90,15 +90,14 @@ function Server:subscribe(address)
   return subscriber
 end
 
---- Returns whether there was such a subscriber.
+--- The subscriber at that address, if there is one, is gone.
 function Server:drop(address)
   local subscriber = self.subscribers[address]
-  if not subscriber then return false end
+  if not subscriber then return end
   self.subscribers[address] = nil
   self.counters.deaths = self.counters.deaths + 1
   for _, link in pairs(subscriber.links) do self:detach(link) end
   self.post:unsubscribe(subscriber.slot)
-  return true
 end
 
 --- Sends a message; if the address is gone, drops the subscriber, during a tick at its end. Returns what `send`
