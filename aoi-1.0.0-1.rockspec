@@ -43,6 +43,7 @@ build = {
     ["aoi.neighbors"] = "lua/aoi/neighbors.lua",
     ["aoi.reserved"] = "lua/aoi/reserved.lua",
     ["aoi.skynet.world"] = "lua/aoi/skynet/world/init.lua",
+    ["aoi.skynet.world.balance"] = "lua/aoi/skynet/world/balance.lua",
     ["aoi.skynet.world.building"] = "lua/aoi/skynet/world/building.lua",
     ["aoi.skynet.world.changes"] = "lua/aoi/skynet/world/changes.lua",
     ["aoi.skynet.world.coming"] = "lua/aoi/skynet/world/coming.lua",

@@ -2,7 +2,7 @@
 -- world runs.
 if not string.pack then return pending "balance of worlds: needs string.pack of Lua 5.3" end
 
-local balance = require "aoi.skynet.world.moving"
+local balance = require "aoi.skynet.world.balance"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"

@@ -1,125 +1,11 @@
--- Moving tiles, shards and processes of a world while it runs, as a client asks its exchange for it: director.lua; and
--- world:balance, which measures the shards again and again, and assigns tiles as a function of that says.
+-- Moving tiles, shards and processes of a world while it runs, as a client asks its exchange for it: director.lua.
 
 local argument = require "aoi.skynet.argument"
-local failures = require "aoi.skynet.failures"
+local balance = require "aoi.skynet.world.balance"
 local methods = require "aoi.skynet.methods"
 
 -- Method -> what its arguments are, n: a number, s: a shard, p: the name of a process.
 local moving = { METHODS = { assign = "nnnns", merge = "ss", split = "sp", host = "sp", drain = "p" } }
-
-local INTERVAL = 10 -- seconds
-local ENOUGH = 1.1 -- a shard that takes so many times as long as its neighbour gives it nothing
-
--- By neighbour of a shard, the tiles of that shard at its border, by number; and how many tiles the shard has.
-local function borders(map, shard)
-  local found, count, n = {}, 0, map.columns * map.rows
-  local function owner(i) return (string.unpack("<I2", map.owners, 2 * i + 1)) end
-  local function look(i, other, beside)
-    local its = beside and other >= 0 and other < n and owner(other) or shard
-    if its == shard then return end
-    found[its] = found[its] or {}
-    if found[its][#found[its]] ~= i then table.insert(found[its], i) end
-  end
-  for i = 0, n - 1 do
-    if owner(i) == shard then
-      local column = i % map.columns
-      count = count + 1
-      look(i, i - 1, column > 0)
-      look(i, i + 1, column < map.columns - 1)
-      look(i, i - map.columns, true)
-      look(i, i + map.columns, true)
-    end
-  end
-  return found, count
-end
-
--- Of these shards the one with the greatest, or with the least, seconds; of equal ones the first.
-local function extreme(info, shards, sign)
-  local best
-  for shard = 1, #info do
-    if shards[shard] and (not best or sign * info[shard].seconds > sign * info[best].seconds) then best = shard end
-  end
-  return best
-end
-
---- What counts if there is no other function: of the slowest shard, so many tiles at the border with its fastest
--- neighbour that both would take as long if all tiles were alike.
-function moving.even(info)
-  local map, moves = info.map, {}
-  local slow = extreme(info, info, 1)
-  local found, count = borders(map, slow)
-  local fast = extreme(info, found, -1)
-  local most = info[slow].seconds
-  if not fast or most <= ENOUGH * info[fast].seconds then return moves end
-  local n = math.min((most - info[fast].seconds) / 2 / most * count, #found[fast], count - 1)
-  for k = 1, math.floor(n) do
-    local i = found[fast][k]
-    local x = (map.column + i % map.columns + 0.5) * map.tile
-    local y = (map.row + i // map.columns + 0.5) * map.tile
-    moves[k] = { x, y, x, y, fast }
-  end
-  return moves
-end
-
--- Since the last time, if that instance was there then; before: by shard, what it had then.
-local function measure(self, before)
-  local info = { map = self.map_info() }
-  for shard = 1, self.shards do
-    local one = methods.results(self:ask_shard(shard, "info_here"))
-    local seconds = one.read_seconds + one.close_seconds + one.apply_seconds + one.drain_seconds
-    local last = before[shard] and before[shard].term == one.term and before[shard] or { epoch = 0, seconds = 0 }
-    info[shard] = { seconds = (seconds - last.seconds) / math.max(1, one.epoch - last.epoch), reals = one.reals,
-                    ghosts = one.ghosts }
-    before[shard] = { term = one.term, epoch = one.epoch, seconds = seconds }
-  end
-  return info
-end
-
--- All at once, as each waits until its tiles have changed hands.
-local function assign(self, moves)
-  local calls, wrong = {}, nil
-  if type(moves) ~= "table" then error(("aoi: balance: a list expected, got %s"):format(type(moves)), 0) end
-  for i, m in ipairs(moves) do
-    if type(m) ~= "table" then error(("aoi: balance: row %d: table expected, got %s"):format(i, type(m)), 0) end
-    calls[i] = function()
-      local ok, reason = self:request("assign", table.unpack(m, 1, 5))
-      wrong = wrong or not ok and reason
-    end
-  end
-  self.together(calls)
-  if wrong then error(wrong, 0) end
-end
-
-local function step(self, f, before)
-  failures.run(self.client, self, function()
-    local info = measure(self, before)
-    if f then assign(self, f(info) or {}) end
-  end)
-end
-
--- Until the world is closed, or this is called again. Errors of f are reported as those of handlers.
-local function start_balance(self, f, seconds)
-  if f and type(f) ~= "function" then argument.fail(1, "balance", 0, "function expected, got %s", type(f)) end
-  seconds = seconds == nil and INTERVAL or seconds
-  argument.finite(seconds, 2, "balance")
-  if seconds <= 0 then argument.fail(2, "balance", 0, "seconds above 0 expected, got %s", seconds) end
-  if seconds > argument.MOST_SECONDS then
-    argument.fail(2, "balance", 0, "at most %d seconds expected, got %s", argument.MOST_SECONDS, seconds)
-  end
-  if self.closed then error(self:closed_text(), 0) end
-  local mine, before = {}, {}
-  self.balancing = mine
-  if f == false then return end
-  self.client.fork(function()
-    step(self, nil, before)
-    while true do
-      self.sleep(seconds)
-      if self.closed or self.balancing ~= mine then return end
-      step(self, f or moving.even, before)
-    end
-  end)
-end
 
 local CHECKS = {}
 
@@ -139,10 +25,22 @@ function CHECKS.p(_, value, i, name)
   argument.fail(i, name, 0, "name of a process expected, got %s", value == nil and "no value" or type(value))
 end
 
+local function start_balance(self, f, seconds)
+  if f and type(f) ~= "function" then argument.fail(1, "balance", 0, "function expected, got %s", type(f)) end
+  seconds = seconds == nil and balance.INTERVAL or seconds
+  argument.finite(seconds, 2, "balance")
+  if seconds <= 0 then argument.fail(2, "balance", 0, "seconds above 0 expected, got %s", seconds) end
+  if seconds > argument.MOST_SECONDS then
+    argument.fail(2, "balance", 0, "at most %d seconds expected, got %s", argument.MOST_SECONDS, seconds)
+  end
+  if self.closed then error(self:closed_text(), 0) end
+  balance.start(self, f, seconds)
+end
+
 --- member, own: as of member.lua. Each method waits until it is done, and returns the epoch.
 function moving.add(member, own)
   --- Every so many seconds f(info) says which tiles are to be whose: a list of what `assign` takes. Without f, as of
-  -- moving.even; false: no more.
+  -- balance.even; false: no more.
   function member.balance(self, ...) return methods.results(pcall(start_balance, self, ...)) end
   for name, kinds in pairs(moving.METHODS) do
     own[name] = function(self, ...)
