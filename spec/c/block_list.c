@@ -64,10 +64,10 @@ static double random_value(const field *f) {
 static void look_between(double from, double to) {
     bool found[REFS] = {false};
     if (list.head == AOI_NONE) return;
-    aoi_block *b = aoi_block_at(&lists, aoi_block_seek(&lists, &list, from));
+    aoi_block *b = aoi_block_at(&lists, list.head);
     float lo = aoi_block_key(b, from), hi = aoi_block_key(b, to);
+    while (b->high < lo && b->next != AOI_NONE) b = aoi_block_at(&lists, b->next);
     EXPECT(b->low <= lo && lo <= b->high);
-    while (lo <= b->low && b->prev != AOI_NONE) b = aoi_block_at(&lists, b->prev);
     for (;; b = aoi_block_at(&lists, b->next)) {
         for (int points = 0; points < 2; points++) {
             uint64_t bits = aoi_block_between(b, lo, hi, points);

@@ -232,10 +232,6 @@ static uint32_t seek(aoi_block_lists *c, const aoi_block_list *l, uint32_t near,
     return near;
 }
 
-uint32_t aoi_block_seek(aoi_block_lists *c, const aoi_block_list *l, double value) {
-    return seek(c, l, AOI_NONE, aoi_block_key(aoi_block_at(c, l->head), value));
-}
-
 uint32_t aoi_block_insert(aoi_block_lists *c, aoi_block_list *l, aoi_label label, uint32_t near, double value,
                           uint32_t ref) {
     if (near != AOI_NONE) near >>= AOI_PLACE_SHIFT;

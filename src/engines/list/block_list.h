@@ -146,8 +146,6 @@ uint32_t aoi_block_insert(aoi_block_lists *c, aoi_block_list *l, aoi_label label
                           uint32_t ref);
 uint32_t aoi_block_rekey(aoi_block_lists *c, aoi_block_list *l, uint32_t place, double value);
 void aoi_block_remove(aoi_block_lists *c, aoi_block_list *l, uint32_t place);
-/* A block whose interval holds the value's key; the list is not empty. */
-uint32_t aoi_block_seek(aoi_block_lists *c, const aoi_block_list *l, double value);
 void aoi_block_free_all(aoi_block_lists *c, aoi_block_list *l); /* with all entries */
 
 const char *aoi_block_check(const aoi_block_lists *c, const aoi_block_list *l);
