@@ -10,7 +10,8 @@
 
 /* What the core can still refuse when the arguments were good. */
 static int done(lua_State *L, laoi_space *b, int result) {
-    return result == AOI_OK && !b->deferred ? laoi_deliver(L, b, false) : laoi_done(L, result);
+    if (result != AOI_OK) return laoi_done(L, result);
+    return b->deferred ? 0 : laoi_deliver(L, b, false);
 }
 
 /* ---- entities ------------------------------------------------------------------------------------------------------ */
