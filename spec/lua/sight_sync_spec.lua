@@ -140,4 +140,37 @@ describe("clients that see past walls:", function()
     sight:close()
     assert.has_error(function() syncs.new(space, { sight = sight }) end)
   end)
+
+  it("what leaves in the callback of a tick is in no message packed after it", function()
+    for _, views in ipairs { 50, { 50, 60 } } do
+      local space = aoi.new()
+      local sync = syncs.new(space, { sight = sights.new(space), fields = { { "hp", "u8" } } })
+      local heard, left = {}, nil
+      for id = 1, 40 do space:enter(id, id, 0) end
+      for id = 1, 3 do sync:add(id, views) end
+      space:enter(99, 0, 0)
+      sync:put(99, "hp", 7)
+      local function tick(out)
+        heard = {}
+        sync:tick(function(id, message)
+          local news = syncs.read(message)
+          heard[#heard + 1] = news
+          for k = 1, 4 * news.appeared.n, 4 do assert.is_true(space:has(news.appeared[k])) end
+          if out and not left then
+            left = id
+            for target = out, 99 do
+              if space:has(target) then space:leave(target) end
+            end
+          end
+        end)
+        assert.is_true(space:check())
+        return heard
+      end
+      assert.equal(3, #tick(10))
+      assert.same({ 40, 8, 8 }, { heard[1].appeared.n, heard[2].appeared.n, heard[3].appeared.n })
+      tick()
+      assert.equal(1, #heard) -- the first client alone knew what has left
+      assert.equal(32, heard[1].gone.n)
+    end
+  end)
 end)

@@ -79,6 +79,14 @@ static bool pair_withdraw(aoi_sight *g, aoi_sight_pair *p) {
     return true;
 }
 
+/* A sink loses a target that leaves at once: until the next tick it may read of it what is not there any more. */
+static void pair_leave_sink(aoi_sight *g, aoi_sight_pair *p) {
+    if (!(p->flags & AOI_PAIR_SEEN)) return;
+    (void)g->sink->see(g->watches[p->watch]->client, p->target, &p->name, false);
+    p->flags &= (uint8_t)~AOI_PAIR_SEEN;
+    g->seen--;
+}
+
 /* The node or the target has gone: it is in the chain of its watch and in `due` alone, until the tick. */
 static void pair_part(aoi_sight *g, uint32_t pair) {
     aoi_sight_pair *p = g->pairs + pair;
@@ -285,7 +293,8 @@ static void sight_moved(aoi_layer *layer, uint32_t entity) {
 static void sight_left(aoi_layer *layer, uint32_t entity) {
     aoi_sight *g = (aoi_sight *)layer;
     if (entity >= g->thing_cap) return;
-    while (g->things[entity].targets != AOI_NONE) pair_part(g, g->things[entity].targets);
+    for (uint32_t p; (p = g->things[entity].targets) != AOI_NONE; pair_part(g, p))
+        if (g->sink) pair_leave_sink(g, g->pairs + p);
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
