@@ -187,13 +187,13 @@ static double side_distance(const double *a, const double *b, double length) {
 static void fill_sides(aoi_shape *p) {
     double most[2], flattest;
     measure_polygon(p, most, &flattest);
-    bool told = fmax(most[0], most[1]) < 1e15 && flattest > 0x1p-1000;
-    p->nearest = told ? INFINITY : 0;
-    p->farthest = told ? 0 : INFINITY;
+    bool measured = fmax(most[0], most[1]) < 1e15 && flattest > 0x1p-1000;
+    p->nearest = measured ? INFINITY : 0;
+    p->farthest = measured ? 0 : INFINITY;
     for (uint32_t i = 0, j = p->corners - 1; i < (p->corners + 3) / 4 * 4; j = i++) {
         float(*lanes)[4] = aoi_sides_of(p)[i / 4];
         float side[5] = {0, 0, 0, 0, i < p->corners ? INFINITY : -INFINITY};
-        if (i < p->corners && told) {
+        if (i < p->corners && measured) {
             const double *a = p->points + 2 * (size_t)j, *b = p->points + 2 * (size_t)i;
             double dx = b[0] - a[0], dy = b[1] - a[1], length = sqrt(dx * dx + dy * dy);
             bool point = length < 1e-30;

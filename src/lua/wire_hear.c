@@ -3,7 +3,7 @@
  *   receive -> message applied to views, news behind what waits -> hear: next entry -> handler -> next ... -> all heard
  *                                                                   |  an error: it is reported, and the next one comes
  *                                                                   |  a wait: the coroutine is suspended in `hear`;
- *                                                                   v  whoever comes next calls `overtake` and hears the rest
+ *                                                                   v  the next coroutine calls `overtake` and hears the rest
  *                                                               continued
  *
  * While handlers wait, Lua is asked about each group, as it may be of a watcher that is held up (aoi.skynet.dispatch).  A

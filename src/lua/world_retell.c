@@ -4,7 +4,7 @@
  *   remap      own entities go to the shards that own their tiles now, or are named to those that must hear of them now
  *   retell     every own entity is named as NEAR to its whole audience; every ghost is doubted
  *   (apply)    a ghost that is named is doubted no more: world_parts.c
- *   ids        what nobody has named is the dead shard's: it waits, and then leaves
+ *   ids        what no shard has named is the dead one's: it waits, and then leaves
  *   restored   what goes on after it was lost is named, too */
 #include "lua/world.h"
 

@@ -4,8 +4,8 @@
 --   walks    turn -> the cursor of a coroutine that waits in a handler, once it is overtaken
 --   busy     of a map: watcher -> the cursor of the coroutine that waits in a handler of it
 --
--- A handler may wait. Whoever finds the inbox waiting takes over (overtake): the watcher is busy, and what its
--- coroutine has not begun yet is parked with the cursor, as is what comes for a busy watcher; so a watcher hears
+-- A handler may wait. The coroutine that finds the inbox waiting takes over (overtake): the watcher is busy, and what
+-- its coroutine has not begun yet is parked with the cursor, as is what comes for a busy watcher; so a watcher hears
 -- everything in order, and the others are not held up. A map may choose "free" instead: what comes later is delivered
 -- at once, to the same watcher, too.
 --

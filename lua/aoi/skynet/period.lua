@@ -7,7 +7,7 @@ local Period = {}
 Period.__index = Period
 
 --- One call, and the time of the next. Returns false if it is the last. What is given to `start` must not wait, where
--- somebody else calls this.
+-- another one calls this.
 function Period:step()
   if self.f() == false then return false end
   self.due = self.due + self.interval

@@ -198,7 +198,7 @@ local function remove_link(self, link)
   self.post:unlink(link.slot)
 end
 
---- Removes a client from a space, with its nodes and entities. A space that nobody has open is closed.
+--- Removes a client from a space, with its nodes and entities. A space that no client has open is closed.
 function Server:detach(link)
   local space = link.space
   if self.links[link.number] ~= link then return end

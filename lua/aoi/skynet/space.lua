@@ -119,7 +119,7 @@ function Space:remove(link)
   if link.drives then self.drivers = self.drivers - 1 end
 end
 
---- Nobody has it open any more.
+--- No client has it open any more.
 function Space:close()
   for id, ent in pairs(self.ents) do unbar_all(self, id, ent) end
   self.core:close()

@@ -180,7 +180,7 @@ function views.take(shard, id, view)
   shard.taken_views[#shard.taken_views + 1] = id
 end
 
--- What is wrong with one view ends that view, and no shard: its client is told as where a service is gone.
+-- What is wrong with one view ends that view, and no shard: its client gets what it gets where a service is gone.
 local function begin_or_drop(shard, id, view)
   local ok, err = pcall(function()
     views.make(shard, view)

@@ -158,7 +158,7 @@ typedef struct list_trip {
     uint32_t entity;
     const double *from, *to;
     bool near;   /* all of its parts stay in their tiles */
-    bool places; /* nothing is collected: the grid proposes, or nobody asks, or old keys are put back */
+    bool places; /* nothing is collected: the grid proposes, or there is no question, or old keys are put back */
     bool failed;
     int edges, count;
     list_entry entries[PASSAGES]; /* edges, then points */

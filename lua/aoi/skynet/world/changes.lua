@@ -12,7 +12,7 @@
 --            walls = { wish ... }                        walls and doors: wall_list.lua
 --            keys                                        wishes that this fulfils (director.lua)
 --
---   learned --(each process starts the instances that it is to have)--> E: entered --> told to clients, behind the mail
+--   learned --(each process starts the instances that it is to have)--> E: entered --> sent to clients, behind the mail
 --   of E --> lost: they restore --(lines: "restored")--> resume
 --
 -- A process does not close E before its new instances are there. The former instance of a shard, where it lives,
@@ -26,9 +26,9 @@
 --   exchange.dead[shard]         term of instances that have died, of which no change is known; covered[shard]: the
 --                                last of which one is
 --   exchange.lost_at             the last E with something lost; resumed = { at = R, of = E }: the last R
---   exchange.restoring           clients that have been told of that, and have not restored everything yet
+--   exchange.restoring           clients that have been sent that, and have not restored everything yet
 --   exchange.whole[process]      the last E until which all clients there have
---   exchange.renewals            what clients have not been told of yet: { at, lost, moves }
+--   exchange.renewals            what clients have not been sent yet: { at, lost, moves }
 
 local wire = require "aoi.skynet.wire"
 local members = require "aoi.skynet.world.members"
@@ -262,9 +262,9 @@ end
 
 -- No client here restores any more.
 local function check_whole(self)
-  if next(self.restoring) or self.whole[self.here] == self.told_lost then return end
-  self.whole[self.here] = self.told_lost
-  members.send_all(self, "restored", self.told_lost)
+  if next(self.restoring) or self.whole[self.here] == self.sent_lost then return end
+  self.whole[self.here] = self.sent_lost
+  members.send_all(self, "restored", self.sent_lost)
 end
 
 --- A client here has restored what was lost until that E; or is gone.
@@ -293,7 +293,7 @@ function changes.tell_clients(self, epoch)
       self:post_to(number, wire.renewed(number, epoch, bytes))
     end
     if one.lost then
-      self.told_lost = epoch
+      self.sent_lost = epoch
       check_whole(self)
     end
   end

@@ -18,7 +18,7 @@
 --                     for an epoch is one message, so that a client gets the epochs in order, and in each one every
 -- node once
 --   clients[number]   where it lives, the numbers of the last message sent and of the last one acknowledged
---   gone[number]      of one that has died: the epoch in which it ends in all shards, until that has been told
+--   gone[number]      of one that has died: the epoch in which it ends in all shards, until that has been sent
 --
 -- A client that has left a window of messages unacknowledged is behind: it is sent nothing until it has acknowledged
 -- all; then all shards write whole views in one epoch (`resumes`).
@@ -145,7 +145,7 @@ local function begin(self)
   if next(self.owing) == nil then all_closed(self) end
 end
 
--- Whoever is first pulls all others along.
+-- The first process pulls all others along.
 local function is_called(self)
   for _, batches in pairs(self.batches) do
     if batches[self.epoch + 1] then return true end
@@ -274,7 +274,7 @@ end
 
 -- Waiting for an epoch ------------------------------------------------------------------------------------------------
 
---- Calls reply(epoch) when an epoch has been told here that takes all that was sent before.
+--- Calls reply(epoch) when the mail of an epoch has been sent here that has all that came before.
 function Exchange:tick(reply)
   if self.closed then return reply(nil) end
   local at = self.epoch + (self.phase == "idle" and 1 or 2)
@@ -284,11 +284,11 @@ end
 
 -- What waited for the epochs of which all processes have sent their mail.
 function Exchange:send_mail()
-  local told = self.epoch
+  local last = self.epoch
   for index, done in pairs(self.done) do
-    if self.processes[index].since <= self.epoch then told = math.min(told, done) end
+    if self.processes[index].since <= self.epoch then last = math.min(last, done) end
   end
-  for epoch = self.sent + 1, told do
+  for epoch = self.sent + 1, last do
     local mail = self.mail[epoch] or {}
     self.mail[epoch] = nil
     for number, at in pairs(self.resuming) do
@@ -297,14 +297,14 @@ function Exchange:send_mail()
     for number, list in pairs(mail) do delivery.deliver(self, number, epoch, list) end
     changes.tell_clients(self, epoch)
   end
-  self.sent = math.max(self.sent, told)
+  self.sent = math.max(self.sent, last)
   local left = {}
   for _, tick in ipairs(self.ticks) do
-    if tick.at <= told then tick.reply(told) else left[#left + 1] = tick end
+    if tick.at <= last then tick.reply(last) else left[#left + 1] = tick end
   end
   self.ticks = left
   for number, at in pairs(self.gone) do
-    if at <= told then self.gone[number] = nil end
+    if at <= last then self.gone[number] = nil end
   end
 end
 
@@ -354,7 +354,7 @@ function Exchange:obey(key, what, value, at)
   director.learn(self, value, at)
 end
 
---- Everybody obeys in the same epoch (Shard:order): `at`, or soon. Returns that.
+--- All shards obey in the same epoch (Shard:order): `at`, or soon. Returns that.
 function Exchange:order(what, value, at)
   at = at or self.epoch + director.AHEAD
   self.order_count = self.order_count + 1
@@ -500,7 +500,7 @@ end
 
 -- The end -----------------------------------------------------------------------------------------------------------
 
---- Ends the world, here and, unless it is `left`, everywhere: shards and clients are told, nothing waits any more.
+--- Ends the world, here and, unless it is `left`, everywhere: shards and clients hear it, nothing waits any more.
 function Exchange:finish(reason, left)
   if self.closed then return end
   changes.tell_all(self, "shutdown")

@@ -6,8 +6,8 @@
 -- one
 --
 -- Processes know each other by a boot id, a new one for each life of a world in a process. The first process of `nodes`
--- begins the world: the others ask it until all have come, then all have the same list of processes. Whoever is started
--- while the world runs is admitted by its leader (director.lua), the first one as well.
+-- begins the world: the others ask it until all have come, then all have the same list of processes. One that is
+-- started while the world runs is admitted by its leader (director.lua), the first one as well.
 
 local skynet = require "skynet"
 require "skynet.manager"

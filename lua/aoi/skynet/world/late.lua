@@ -42,10 +42,10 @@ end
 --- Clients hear of that each second, and when it is over.
 function late.tell(self)
   local names, seconds = late.names(self)
-  local told = math.floor(seconds)
-  if told == (self.told_late or 0) then return end
-  self.told_late = told
-  local bytes = plain.write { late = told > 0 and names or {}, seconds = told }
+  local whole = math.floor(seconds)
+  if whole == (self.late_sent or 0) then return end
+  self.late_sent = whole
+  local bytes = plain.write { late = whole > 0 and names or {}, seconds = whole }
   for number in pairs(self.clients) do self:post_to(number, wire.renewed(number, self.epoch, bytes)) end
 end
 

@@ -114,7 +114,7 @@ end
 --- Whether all that was put on it has arrived, or never will.
 function Line:is_empty() return self.dead or not self.batch and #self.queue == 0 end
 
---- No more calls; nothing is told.
+--- No more calls; nothing is reported.
 function Line:close()
   self.dead = true
   self.queue, self.batch = {}, nil

@@ -45,7 +45,7 @@ local MOST_HOPS = 20   -- epochs after which no move comes that was sent before 
 -- it has a successor; move_map(name, ...), as of director.move, and map_info() wait, too; sleep(seconds).
 function Member.new(client, options)
   local self = setmetatable({
-    epoch_seen = 0, epoch_told = 0, handle = 0, traits = {}, left = {}, left_count = 0, flushes = 0, flushed_at = 0,
+    epoch_seen = 0, epoch_heard = 0, handle = 0, traits = {}, left = {}, left_count = 0, flushes = 0, flushed_at = 0,
     counters = { refused = 0, routes = 0, uneven = 0, restored = 0 },
   }, Member)
   for name, value in pairs(options) do
@@ -142,7 +142,7 @@ function Member:batch()
   return batches & 0xffffffff
 end
 
--- Entities whose owner is not known, since somebody else has entered them: their homes are asked, each once. A move of
+-- Entities whose owner is not known, since another client has entered them: their homes are asked, each once. A move of
 -- them that comes meanwhile is the last one.
 local function find_lost(self)
   local lost, refused = {}, {}
@@ -469,7 +469,7 @@ end
 --- list: n rows of an entity, the shard that owns it from that epoch on, and a life; 0: a move of it has been refused.
 function Member:take_routes(list, n, epoch)
   local refused = {}
-  self.epoch_told = math.max(self.epoch_told, epoch) -- requests wait for epoch_seen alone: shards have answered that
+  self.epoch_heard = math.max(self.epoch_heard, epoch) -- requests wait for epoch_seen alone: shards have answered that
   for i = 1, 3 * n, 3 do
     local id, shard = list[i], list[i + 1]
     if shard == outlet.LEFT then
@@ -510,7 +510,7 @@ function Member:where(id)
 end
 
 --- The last epoch of which this client has heard.
-function Member:epoch() return math.max(self.epoch_seen, self.epoch_told) end
+function Member:epoch() return math.max(self.epoch_seen, self.epoch_heard) end
 
 -- on_late(f): f(names, seconds) is called each second while this process waits for shards or processes, and f({}, 0)
 -- when that is over.

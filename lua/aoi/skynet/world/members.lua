@@ -1,7 +1,7 @@
 -- The processes of a world, and the end of one of them. Every process has a line to each other one; the end of that
 -- line is how it learns that the other one is gone.
 --
---   line fails --> it takes nothing more of that process, passes on the last orders of everybody, says "gone"
+--   line fails --> it takes nothing more of that process, passes on the last orders of all, says "gone"
 --              --(all whose lines live have said so)--> dropped: the barrier waits for it no more
 --
 -- So who is left knows the same orders, and who is said to be gone finds no one to close an epoch with: the barrier is
@@ -119,7 +119,7 @@ local function check(self)
   if due[1] then self:go_on() end
 end
 
--- The last orders go first: whoever goes on knows them all.
+-- The last orders go first: a process that goes on knows them all.
 local function tell_gone(self, index)
   for other, line in pairs(self.lines) do
     if not self.missing[other] then

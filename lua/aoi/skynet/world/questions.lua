@@ -84,7 +84,7 @@ local function all_shards(self)
   return function() return shards end
 end
 
--- Whoever sees it stands with its owner or with one of the shards that have it as a ghost.
+-- A watcher that sees it stands with its owner or with one of the shards that have it as a ghost.
 local function viewers(self, id)
   for round = 1, MOST_ROUNDS do
     local ok, shards = self:ask_owner("viewers", id)

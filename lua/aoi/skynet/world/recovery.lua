@@ -4,11 +4,11 @@
 -- shard, and sends on what still comes for some epochs: `retired`. Where that has died, two epochs are dated, E, from
 -- which on all know of the new one, and R, when clients have restored:
 --
---   close(E)    each shard names all that is its own, as HOME to the home of its id; ids that nobody names are orphans:
---               they were the dead shard's
+--   close(E)    each shard names all that is its own, as HOME to the home of its id; ids that no shard names are
+--               orphans: they were the dead shard's
 --   E to R      clients restore what they have entered, with what its nodes have heard; it waits where it was brought
 --               to; the successor has no ghosts yet; the ghosts of what was lost stand still
---   close(R)    each shard names all that is its own to its audience, as NEAR; ghosts that nobody names are doubted;
+--   close(R)    each shard names all that is its own to its audience, as NEAR; ghosts that no shard names are doubted;
 --               what has been restored goes on, all in one epoch, so that nothing that it sees is missing
 --   later       what is restored late goes on at once; LOST ends ghosts of it that are elsewhere
 --   E + grace   what is still doubted leaves
@@ -59,7 +59,7 @@ end
 
 -- An entity with a past ---------------------------------------------------------------------------------------------
 
--- n: as a HAND row has it, its record from now on. Its client is not to be told of it before it is in the core: it has
+-- n: as a HAND row has it, its record from now on. Its client gets nothing of it before it is in the core: it has
 -- no number until then.
 local function node_with_past(self, ent, id, n)
   n.id, n.by, n.added = id, n.by or n.client, true
@@ -107,7 +107,7 @@ local function log_leave(self, id, life)
   if self.log then log.put(self, 1, "leave", id, life) end
 end
 
---- Tells all shards that nothing but what they have been told of these lives is true.
+--- To all shards: of these lives nothing is true but what they have received.
 function recovery.tell_lost(self, put)
   for _, lost in ipairs(self.lost) do
     if lost.what == epoch.ENDED then log_leave(self, lost.id, lost.life) end
@@ -170,7 +170,7 @@ function recovery.name_all(self, tell_home)
   end
 end
 
---- When E has been applied: ids whose home this is, and of which nobody has said that they are alive.
+--- When E has been applied: ids whose home this is, and that no shard has named as alive.
 function recovery.refill(self, parts)
   if self.renewed ~= self.applied then return end
   local named = {}
@@ -249,7 +249,7 @@ end
 
 local function is_claimer(self, id, client) return self.claims[id] and self.claims[id][1] == client end
 
--- Nobody has it, and nobody may still enter it.
+-- No shard has it, and no client may still enter it.
 local function is_lost(self, id)
   return not directory.is_claimed(self, id) and (self.orphans[id] or self.claims[id])
 end
@@ -342,7 +342,7 @@ function CMD.restore_view(self, client, id, view)
 end
 
 --- list: handle, bytes and width of the ids that it sees, and so on: nodes of this client that no shard has any more:
--- it is told that they end.
+-- it hears that they end.
 function CMD.end_nodes(self, client, list)
   for i = 1, #list, 3 do outlet.end_node(self, client, list[i], list[i + 1], list[i + 2]) end
 end

@@ -304,7 +304,7 @@ function Shard:close(number)
   self.buried = {}
   for _, id in ipairs(self.births) do router:widen(id) end
   for id in pairs(self.returning) do router:widen(id) end
-  obey(self, number, "death", bury) -- before another instance of a shard is told what there is
+  obey(self, number, "death", bury) -- before another instance of a shard gets what there is
   obey(self, number, "change", recovery.change)
   recovery.name_all(self, function(...) tell_home(self, lists, ...) end)
   obey(self, number, "death", bury)
