@@ -294,6 +294,29 @@ describe("teams:", function()
     assert.same({ 2 }, heard)
   end)
 
+  it("a leave is not delivered where a tick of a handler has cancelled the enter", function()
+    local space, heard, sight = aoi.new(), {}, nil
+    for id = 1, 3 do space:enter(id, 0, 0) end
+    sight = team.new(space, {
+      enter = function(_, target)
+        heard[#heard + 1] = "+" .. target
+        if #heard > 1 then return end
+        space:leave(5 - target)
+        sight:tick()
+        space:enter(5 - target, 0, 0)
+      end,
+      leave = function(_, target) heard[#heard + 1] = "-" .. target end,
+    })
+    sight:add("red", 1, 5)
+    assert.equal(1, sight:tick()) -- the tick of the handler has nothing to deliver
+    assert.equal(1, #heard)
+    assert.equal(1, sight:tick())
+    assert.same({ 2, 3 }, (sight:known "red"))
+    space:leave(2)
+    assert.equal(1, sight:tick())
+    assert.equal("-2", heard[3])
+  end)
+
   it("take what has the methods of a space", function()
     local space = aoi.new()
     local wrapped = setmetatable({}, { __index = function(_, name)
