@@ -55,7 +55,7 @@ end
 local function new_side(self, name)
   local side = {
     name = name, count = {}, known = {}, marked = {}, changed = {}, n = 0, nodes = {}, size = 0, bound = 16,
-    untold = {}, -- target -> life, whose enter is cancelled and whose leave waits already: a handler has called tick
+    cancelled = {}, -- target -> life, whose enter is cancelled and whose leave waits already: a handler has called tick
   }
   function side.enter(_, target)
     side.count[target] = (side.count[target] or 0) + 1
@@ -316,9 +316,9 @@ function Sight:tick(none)
     calls[i], calls[i + 1], calls[i + 2], calls[i + 3] = nil, nil, nil, nil
     self.first = i + 4
     if event == "enter" and checks.life(self.space, target) ~= life then -- gone since it was judged
-      if side.known[target] == life then side.known[target] = nil else side.untold[target] = life end
-    elseif event == "leave" and side.untold[target] == life then
-      side.untold[target] = nil
+      if side.known[target] == life then side.known[target] = nil else side.cancelled[target] = life end
+    elseif event == "leave" and side.cancelled[target] == life then
+      side.cancelled[target] = nil
     else
       n = n + 1
       local handler = self.handlers[event]
