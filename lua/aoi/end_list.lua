@@ -3,8 +3,8 @@
 -- @param row how many items are a row, 1 without it
 return function(list, n, row)
   repeat
-    local more = type(list[n + 1]) == "number"
-    for i = n + 1, n + (more and row or 1) do list[i] = nil end
+    local more = type(rawget(list, n + 1)) == "number"
+    for i = n + 1, n + (more and row or 1) do rawset(list, i, nil) end
     n = n + (row or 1)
   until not more
 end

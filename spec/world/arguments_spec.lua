@@ -232,6 +232,20 @@ describe("arguments of a world", function()
     end)
   end)
 
+  it("a table to fill is filled past its metatable, as the core does", function()
+    local function asked() error("its metatable is asked", 0) end
+    local function new_list() return setmetatable({}, { __index = asked, __newindex = asked }) end
+    both(function(space)
+      space:enter(1, 10, 10)
+      space:add_node(1, 1, 5)
+      space:tick()
+      assert.equal(1, rawget(space:ids(new_list()), 1))
+      assert.equal(0, rawlen(space:seen(1, 1, new_list())))
+      local list, n, ends = space:near_many({ 10, 10 }, 2, new_list(), new_list())
+      assert.same({ 1, 1, 1 }, { rawget(list, 1), n, rawget(ends, 1) })
+    end)
+  end)
+
   it("questions of what is not there are answered as a map does", function()
     same_errors(function(space)
       space:enter(1, 5, 5)

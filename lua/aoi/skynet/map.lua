@@ -91,10 +91,11 @@ end
 
 Map.__close = Map.close
 
--- The answer is copied into the caller's table, if there is one, and ends there with nil.
+-- The answer is copied into the caller's table, if there is one, and ends there with nil: past its metatable, as the
+-- core fills one.
 local function fill(buf, width, ok, list, n)
   if ok and buf then
-    table.move(list, 1, n * width, 1, buf)
+    for i = 1, n * width do rawset(buf, i, list[i]) end
     end_list(buf, n * width, width)
     list = buf
   end
