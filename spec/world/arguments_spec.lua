@@ -246,6 +246,19 @@ describe("arguments of a world", function()
     end)
   end)
 
+  it("a table to fill is a table, and its error is the caller's", function()
+    local texts = same_errors(function(space)
+      space:enter(1, 10, 10)
+      space:add_node(1, 1, 5)
+    end, { { "seen", 1, 1, "x" }, { "seen", 1, 1, false }, { "near_many", { 1, 1 }, 1, 1, false },
+           { "near_many", { 1, 1 }, 1, 1, {}, false } })
+    local text = "%s: bad argument #%d to '%s' (table expected, got %s)"
+    for i, call in ipairs { { "seen", 3, "string" }, { "seen", 3, "boolean" }, { "near_many", 4, "boolean" },
+                            { "near_many", 5, "boolean" } } do
+      assert.equal(text:format(call[1], call[2], call[1], call[3]), texts[i])
+    end
+  end)
+
   it("questions of what is not there are answered as a map does", function()
     same_errors(function(space)
       space:enter(1, 5, 5)

@@ -132,9 +132,8 @@ end
 local function near_many(map, rows, area, mask, buf, ends)
   local at = type(mask) == "table" and 3 or 4
   if at == 3 then mask, buf, ends = nil, mask, buf end
-  for i, list in ipairs { buf or {}, ends or {} } do
-    if type(list) ~= "table" then argument.fail(at + i - 1, "near_many", 0, "table expected, got %s", type(list)) end
-  end
+  argument.options(at, "near_many", buf)
+  argument.options(at + 1, "near_many", ends)
   local ok, list, n, last = map:request("near_many", rows, area, mask)
   if not ok then return false, list end
   local _, filled = fill(buf, 1, true, list, n)
@@ -261,7 +260,7 @@ local function seen(map, id, node, buf)
   local key = argument.integer(id, 1, "seen", 3)
   local record = map.mine[key] and map.mine[key][argument.integer(node, 2, "seen", 3)]
   if not record then return false, ("bad argument #2 to 'seen' (entity %d has no node %d here)"):format(key, node) end
-  buf = buf or {}
+  buf = argument.options(3, "seen", buf, 3)
   local n = map.client.inbox:view(record.handle, buf)
   end_list(buf, n, 1)
   return true, buf, n
