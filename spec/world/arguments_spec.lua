@@ -259,6 +259,26 @@ describe("arguments of a world", function()
     end
   end)
 
+  it("what is called with more than it has says so, and does nothing", function()
+    local kept = {}
+    local texts = same_errors(function(space)
+      space:enter(1, 10, 10)
+      space:add_node(1, 1, 5)
+      space:add_client(1, 5)
+      kept[#kept + 1] = space
+    end, { { "leave", 1, 2 }, { "remove_node", 1, 1, 7 }, { "remove_client", 1, "x" }, { "resend", 1, {} },
+           { "count", 5 }, { "ids", 5 }, { "ids", {}, 5 }, { "nodes", 1, "x" }, { "kind", 1, true },
+           { "leave", 1, nil, 3 }, { "has", 1, nil, n = 3 } })
+    for i, text in ipairs { "#2 to 'leave' (nothing", "#3 to 'remove_node' (nothing", "#2 to 'remove_client' (nothing",
+                            "#2 to 'resend' (nothing", "#1 to 'count' (nothing", "#1 to 'ids' (table",
+                            "#2 to 'ids' (nothing", "#2 to 'nodes' (table", "#2 to 'kind' (nothing",
+                            "#3 to 'leave' (nothing" } do
+      assert.matches("bad argument " .. text .. " expected, got ", texts[i], 1, true)
+    end
+    assert.equal("has: no error", texts[11])
+    for _, space in ipairs(kept) do assert.is_truthy(space.mine[1][1]) end
+  end)
+
   it("questions of what is not there are answered as a map does", function()
     same_errors(function(space)
       space:enter(1, 5, 5)

@@ -56,7 +56,7 @@ near_many rows area mask?
 add_client id area options?
 set_view id i area
 set_client id options
-put id name value
+put id name value ago?
 get id name
 remove_client id
 resend id
@@ -106,9 +106,30 @@ local function checked(name, n, i, first, ...)
   return first, checked(name, n, i + 1, ...)
 end
 
---- The arguments of a method, its first ones as integers. Raises an error without a position.
+-- Method -> how many arguments it may have, without a table to fill. Where z is among them, what reads them counts
+-- them; of walls, it says first where there are none.
+local MOST = setmetatable({}, { __index = function(most, name)
+  local arguments = methods.find(name) or "z"
+  local _, n = arguments:gsub("%S+", "")
+  most[name] = (arguments:find "%f[%w]z%f[%W]" or name:find "wall") and math.huge or n
+  return most[name]
+end })
+
+-- As the core does where it is asked: not all methods ask it.
+local function no_more(name, ...)
+  local most = MOST[name]
+  for i = most + 1, select("#", ...) do
+    local kind = type((select(i, ...)))
+    local expected = i == most + 1 and select(2, methods.find(name)) and "table" or "nothing"
+    if kind ~= "nil" and kind ~= expected then argument.fail(i, name, 0, "%s expected, got %s", expected, kind) end
+  end
+end
+
+--- The arguments of a method, its first ones as integers. Raises an error without a position, also where there are more
+-- than it has.
 function methods.checked(name, ...)
   local n = INTEGERS[name]
+  if select("#", ...) > MOST[name] then no_more(name, ...) end
   if n == 0 then return ... end
   return checked(name, n, 1, ...)
 end
