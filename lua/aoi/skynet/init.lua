@@ -20,13 +20,16 @@ local protocol = require "aoi.skynet.protocol"
 local wire = require "aoi.skynet.wire"
 
 local library = {}
-local clients, locals = {}, {}
-local receivers, owners = {}, setmetatable({}, { __mode = "k" }) -- a client's receive_events, by address; its client
+local locals = {}
+-- By the address of a service, what receives its events; the client that this is of, also of one that has ended.
+local receivers, owners = {}, setmetatable({}, { __mode = "k" })
 
 -- Messages stay as they are, a pointer and a length, until the client has read them.
 local function as_it_is(message, size) return message, size end
 
 local function now() return skynet.now() / 100 end
+
+local function client_of(address) return receivers[address] and owners[receivers[address]] end
 
 local warn = failures.sparing(skynet.error, now)
 
@@ -36,7 +39,7 @@ local function settle(client, ok, reason)
 end
 
 local ptype = protocol(function(_, source, message, size)
-  local client = clients[source]
+  local client = client_of(source)
   if client then settle(client, client:receive(message, size)) end
 end, as_it_is)
 
@@ -47,7 +50,7 @@ skynet.dispatch_message, watched = require "aoi.skynet.one_coroutine"(skynet.dis
     settle(client, client:finish(message, size, ...))
   end,
   function(source)
-    local client = clients[source]
+    local client = client_of(source)
     if client then skynet.fork(client.continue) end
   end)
 
@@ -91,7 +94,7 @@ local function new_client(address, name, on_gone)
     name = function() return name or "the AOI service " .. skynet.address(address) end,
     origin = origin.here(),
     gone = function()
-      clients[address], receivers[address] = nil, nil
+      receivers[address] = nil
       words.cancel()
       if on_gone then on_gone() end
     end,
@@ -101,8 +104,7 @@ local function new_client(address, name, on_gone)
   words = last_words(function()
     if not far then core.send(address, ptype, 0, wire.gone()) end
   end)
-  client.address, clients[address] = address, client
-  receivers[address], owners[client.receive_events] = client.receive_events, client
+  client.address, receivers[address], owners[client.receive_events] = address, client.receive_events, client
   return client
 end
 
@@ -163,7 +165,7 @@ local function address_of(service)
 end
 
 local function open_there(address, open, ...)
-  local client = clients[address] or new_client(address)
+  local client = client_of(address) or new_client(address)
   client.opening = (client.opening or 0) + 1
   local ok, map = pcall(client[open], client, ...)
   client.opening = client.opening - 1
@@ -202,7 +204,10 @@ function library.gate(service)
 end
 
 --- Counters of the client library for that service, nil if it has none.
-function library.info(service) return clients[service] and clients[service]:info() end
+function library.info(service)
+  local client = client_of(service)
+  return client and client:info()
+end
 
 --- One world over many services and processes: options or its name; docs/world.md. Thousands of agents require this
 -- library: what most of them do not use is loaded when it is.

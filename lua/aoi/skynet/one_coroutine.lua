@@ -16,6 +16,8 @@ local skynet = require "skynet"
 
 local pcall, running, yield = pcall, coroutine.running, coroutine.yield
 
+local NEVER_EMPTY = { true } -- for a queue that is not found
+
 local function upvalues(f)
   local found, i = {}, 1
   repeat
@@ -39,8 +41,9 @@ return function(dispatch_message, ptype, receivers, finish, waits)
   local resume, suspend, forks = inner.coroutine_resume, inner.suspend, inner.fork_queue
   if not (resume and suspend and forks) then return dispatch_message, function() return false end end
   local behind = upvalues(upvalues(suspend).dispatch_wakeup or suspend)
-  local woken, failed = behind.wakeup_queue, upvalues(behind.dispatch_error_queue or suspend).error_queue
-  local through, known = false, woken and failed and true
+  local woken = behind.wakeup_queue or NEVER_EMPTY
+  local failed = upvalues(behind.dispatch_error_queue or suspend).error_queue or NEVER_EMPTY
+  local through = false
   local idle -- the coroutine that waits for the next message
 
   local function listen(receive, message, size)
@@ -70,7 +73,7 @@ return function(dispatch_message, ptype, receivers, finish, waits)
     local co = idle or coroutine.create(listen)
     idle = nil
     local ok, command = resume(co, receive, message, size)
-    if idle and known and woken[1] == nil and failed[1] == nil and forks[1] == nil then return end
+    if idle and not (woken[1] or failed[1] or forks[1]) then return end
     go_on(source, co, ok, command)
   end, function() return through end
 end
