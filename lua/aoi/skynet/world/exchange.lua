@@ -1,31 +1,31 @@
--- The exchange of a world in one process. It is the barrier of epochs, the post between shards and clients of different
--- processes, and the stream of messages to each client here. Independent of skynet: its options are functions that
--- send.
+-- The exchange of a world: one object in each process that takes part. It is the barrier of epochs, carries parts and
+-- requests between shards and clients of different processes, and numbers the messages to each client of its own
+-- process. Independent of skynet: its options are functions that send (exchanged.lua is its service).
 --
 --   idle --(clock, or a batch of the next epoch)--> closing: each shard here makes its parts
---        --(all parts)--> waiting: one batch to each other process; until those of all others have come
---        --(all batches)--> applying: each shard here gets the parts for it, and answers with mail for clients
+--        --(all parts)--> waiting: one batch goes to each other process, and one comes from each
+--        --(all batches)--> applying: each shard here applies the parts for it, and returns mail for clients
 --        --(all mail)--> idle; mail for clients of other processes goes with the next batch
 --
---   lines[process]    line.lua: what is put on it comes once and in order
---     { "epoch", e, { shard, part, ... } }            { "done", e }: all mail of e is on its way
+--   lines[process]    line.lua: delivers each item once, in order
+--     { "epoch", e, { shard, part, ... } }            { "done", e }: all mail of e is on the line before it
 --     { "mail", e, client, mail }                     { "moves", shard, bytes }
---     { "request", key, shard, client, after, ... }   { "answer", key, ... }
+--     { "request", key, shard, { client, after, ... } }   { "answer", key, { ... } }
 --     { "order", key, what, value, epoch }            what: "whole", "death", "resend", "change"
 --     { "dead", shard, term }, { "restored", e }: changes.lua    { "gone", process, ... }: members.lua
---     { "wish", wish }: director.lua
---   mail[e][client]   of clients here, until all processes have sent theirs: what shards of any process have written
---                     for an epoch is one message, so that a client gets the epochs in order, and in each one every
--- node once
---   clients[number]   where it lives, the numbers of the last message sent and of the last one acknowledged
---   gone[number]      of one that has died: the epoch in which it ends in all shards, until that has been sent
+--     { "wish", proposal }: director.lua
+--   mail[e][client]   mail for clients here, kept until all processes have sent theirs of e: everything that shards
+--                     have written for an epoch is one message, so a client receives epochs in order, and in each
+--                     epoch every node once
+--   clients[number]   the client's address and the streams of messages to it (streams.lua, delivery.lua)
+--   gone[number]      of a client that has died: the epoch in which it ends in all shards, until its mail is sent
 --
--- A client that has left a window of messages unacknowledged is behind: it is sent nothing until it has acknowledged
--- all; then all shards write whole views in one epoch (`resumes`).
+-- A client that leaves a window of messages unacknowledged is behind: it receives nothing until it has acknowledged
+-- all; then all shards write whole views for it in one epoch (`resumes`).
 --
--- A service that is dead takes no messages: `tell` and `post` say so. Who might not be sent any is probed twice in a
--- heartbeat. Which shards are here, and which processes take part, changes while the world runs: changes.lua,
--- members.lua, director.lua.
+-- `tell` and `post` return nil where the receiving service is dead. Services that are sent nothing else are probed
+-- twice per heartbeat. Shards move and processes come and go while the world runs: changes.lua, members.lua,
+-- director.lua.
 
 local changes = require "aoi.skynet.world.changes"
 local delivery = require "aoi.skynet.world.delivery"
@@ -39,15 +39,15 @@ local Exchange = {}
 Exchange.__index = Exchange
 
 local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is process << 24 | n
-local KEEPS = 30             -- epochs for which orders are remembered that have been obeyed
+local KEEP_ORDERS = 30       -- epochs for which an obeyed order is kept
 
---- options: plan; processes: by index { name, boot, since }; here: the index of this one; homes[shard]: the process
--- where
--- each shard begins; state: as of changes.state, where the world runs already; nodes: how many shards processes are to
--- have, by name; tell(shard, verb, ...) to a shard here and post(address, message) to a client here, which return
--- nil if that is dead; replace(shard, options, done): makes another instance, as of Shard.new, and calls done(true), or
--- done(false, reason), later; address_of(shard), of one here; call(process, batch, done); on_end(reason); now() in
--- seconds; interval in seconds; window, patience, silence; say(text): for the log.
+--- options: plan; processes: by index { name, boot, since }; here: index of this process; homes[shard]: the process
+-- where each shard begins; state: from changes.state, where the world runs already; nodes: number of shards by name of
+-- a process; tell(shard, verb, ...) sends to a shard here and post(address, message) to a client here, and both return
+-- nil if the receiver is dead; replace(shard, options, done): starts another instance, with options of Shard.new, and
+-- calls done(true) or done(false, reason) later; address_of(shard): of a shard here; call(process, batch, done): as of
+-- Line.new; on_end(reason); now() in seconds; interval in seconds; window, patience, silence; say(text): writes to the
+-- log. Optional: on_epoch(epoch, seconds, closing, waiting, applying), all in seconds.
 function Exchange.new(options)
   local self = setmetatable({
     phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0, foreign = 0,
@@ -59,7 +59,7 @@ function Exchange.new(options)
     },
   }, Exchange)
   for name, value in pairs(options) do self[name] = value end
-  self.tell = function(shard, ...) -- the next poll sees to it
+  self.tell = function(shard, ...) -- the next poll removes a dead shard
     if options.tell(shard, ...) == nil then self.fallen[shard] = true end
   end
   local state = options.state or {}
@@ -77,15 +77,15 @@ end
 
 -- Epochs ------------------------------------------------------------------------------------------------------------
 
--- What each shard here owes now: its parts, or its mail; nothing where it is dead.
-local function expect_all(self)
+-- Each live shard here owes its parts, or its mail, from now on.
+local function await_shards(self)
   self.owing = {}
   for shard = 1, self.plan.shards do
     self.owing[shard] = changes.takes_part(self, shard, self.epoch + 1) and true or nil
   end
 end
 
--- It owes nothing any more. Returns whether it did.
+-- The shard owes nothing any more. Returns whether it did.
 local function settle(self, shard)
   local owed = self.owing[shard] ~= nil
   self.owing[shard] = nil
@@ -98,14 +98,14 @@ local function apply(self)
   self.counters.wait_seconds = self.counters.wait_seconds + waited
   self.counters.wait_max = math.max(self.counters.wait_max, waited)
   for _, batches in pairs(self.batches) do
-    local parts = batches[self.epoch + 1] or {} -- what is there of those that are gone counts
+    local parts = batches[self.epoch + 1] or {} -- a batch that a dropped process has sent counts
     batches[self.epoch + 1] = nil
     for i = 1, #parts, 2 do
-      local inbox = self.inbox[parts[i]] or {} -- none: it has died
+      local inbox = self.inbox[parts[i]] or {} -- none: the shard has died
       inbox[#inbox + 1] = parts[i + 1]
     end
   end
-  expect_all(self)
+  await_shards(self)
   local unsure = changes.is_unsure(self, self.epoch)
   for shard in pairs(self.owing) do
     self.tell(shard, "apply", self.epoch + 1, self.inbox[shard] or {}, unsure, changes.begins_bereft(self, shard))
@@ -132,7 +132,7 @@ local function begin(self)
   changes.enter(self, self.epoch + 1, function(change) director.entered(self, change) end)
   if self.leaving then return end
   self.phase, self.started = "closing", now
-  expect_all(self)
+  await_shards(self)
   self.next_at = math.max(self.next_at + self.interval, now)
   self.inbox, self.outgoing = {}, {}
   for index in pairs(self.lines) do self.outgoing[index] = {} end
@@ -145,8 +145,8 @@ local function begin(self)
   if next(self.owing) == nil then all_closed(self) end
 end
 
--- The first process pulls all others along.
-local function is_called(self)
+-- Whether another process has closed the next epoch: the earliest clock sets the pace of all.
+local function has_batch(self)
   for _, batches in pairs(self.batches) do
     if batches[self.epoch + 1] then return true end
   end
@@ -156,17 +156,17 @@ end
 local function proceed(self)
   if self.phase ~= "idle" or self.closed or self.leaving then return end
   director.poll(self)
-  if not changes.are_ready(self, self.epoch + 1) or self.now() < self.next_at and not is_called(self) then return end
+  if not changes.are_ready(self, self.epoch + 1) or self.now() < self.next_at and not has_batch(self) then return end
   begin(self)
 end
 
--- Whether that counts: it is from the shard of the present term, which owed it.
+-- Whether an answer counts: it comes from the instance of the present term, which owes it.
 local function is_due(self, shard, term, phase)
   local one = self.instances[shard]
   return not self.closed and self.phase == phase and one and one.term == term and settle(self, shard)
 end
 
---- What a shard here of that term has made of the epoch that is being closed: parts by shard.
+--- The shard's instance of that term has closed the epoch: parts by receiving shard.
 function Exchange:parts(shard, term, parts)
   if not is_due(self, shard, term, "closing") then return end
   for to, part in pairs(parts) do
@@ -185,7 +185,7 @@ local function put_mail(self, epoch, client, mail)
   list[#list + 1] = mail
 end
 
---- A shard here of that term has applied the epoch: mail by client, and the number of events.
+--- The shard's instance of that term has applied the epoch: mail by client, and the number of events.
 function Exchange:mailed(shard, term, mail, events)
   if not is_due(self, shard, term, "applying") then return end
   for client, one in pairs(mail) do
@@ -205,7 +205,7 @@ function Exchange:applied()
   self.epoch, self.phase = self.epoch + 1, "idle"
   counters.epochs, counters.epoch_seconds = counters.epochs + 1, counters.epoch_seconds + seconds
   counters.epoch_max = math.max(counters.epoch_max, seconds)
-  if self.on_epoch then -- and the parts of them: closing, waiting for other processes, applying
+  if self.on_epoch then
     self.on_epoch(self.epoch, seconds, self.waiting_since - self.started, self.applying_since - self.waiting_since,
       self.now() - self.applying_since)
   end
@@ -215,14 +215,14 @@ function Exchange:applied()
   proceed(self)
 end
 
---- A shard here of that term has made an error, and is of no use any more.
+--- The shard's instance of that term has raised an error and cannot go on.
 function Exchange:failed(shard, term)
   local one = self.instances[shard]
   if one and one.term == term then self.fallen[shard] = true end
 end
 
--- The epoch does not wait for them.
-local function bury_shards(self)
+-- The epoch does not wait for dead shards.
+local function remove_dead_shards(self)
   local fallen = self.fallen
   self.fallen = {}
   for shard in pairs(fallen) do
@@ -233,7 +233,7 @@ local function bury_shards(self)
   end
 end
 
---- A process is gone: what waited for it does not any more.
+--- A process has been dropped: requests to its shards are answered with nil, so that callers ask the successors.
 function Exchange:on_drop(index)
   director.dropped(self, index)
   for key, relay in pairs(self.relays) do
@@ -244,7 +244,7 @@ function Exchange:on_drop(index)
   end
 end
 
---- After that.
+--- Resumes what has waited for dropped processes; called after on_drop.
 function Exchange:go_on()
   self:send_mail()
   check_barrier(self)
@@ -258,12 +258,12 @@ local function probe(self)
   for number, client in pairs(self.clients) do self:post_to(number, wire.ping(client.events.sent)) end
 end
 
---- To be called some hundred times a second: the clock of epochs, and of what has failed.
+--- To be called some hundred times a second: the clock of epochs and of failure detection.
 function Exchange:poll()
   if self.closed then return end
   if self.now() >= self.probe_at then probe(self) end
   late.tell(self)
-  bury_shards(self)
+  remove_dead_shards(self)
   proceed(self)
   for _, line in pairs(self.lines) do
     line:push()
@@ -274,15 +274,15 @@ end
 
 -- Waiting for an epoch ------------------------------------------------------------------------------------------------
 
---- Calls reply(epoch) when the mail of an epoch has been sent here that has all that came before.
+--- Calls reply(epoch) once the mail of an epoch has been sent here that covers all that came before; nil: closed.
 function Exchange:tick(reply)
   if self.closed then return reply(nil) end
   local at = self.epoch + (self.phase == "idle" and 1 or 2)
-  if next(self.lines) then at = at + 1 end -- what goes to another process may miss the next one there
+  if next(self.lines) then at = at + 1 end -- a message to another process may miss the next epoch there
   self.ticks[#self.ticks + 1] = { at = at, reply = reply }
 end
 
--- What waited for the epochs of which all processes have sent their mail.
+-- Sends the mail of, and answers the ticks for, all epochs whose mail every process has sent.
 function Exchange:send_mail()
   local last = self.epoch
   for index, done in pairs(self.done) do
@@ -310,7 +310,7 @@ end
 
 -- Clients -----------------------------------------------------------------------------------------------------------
 
---- A client at that address here; the same one again if there is one. Returns its number.
+--- The number of the client at that address here, given at its first call.
 function Exchange:join(address)
   local number = self.by_address[address]
   if number then return number end
@@ -321,8 +321,8 @@ function Exchange:join(address)
   return number
 end
 
---- For a node whose events go to the client at that address: its number, and the node's handle, which no other such
--- node of this process has; nil: it is none.
+--- Of the client at that address, to which the events of a node go: its number, and a handle that no other such node of
+-- this process has; nil: that service is no client.
 function Exchange:foreign_handle(address)
   local number = self.by_address[address]
   if not self.clients[number] then return nil end
@@ -330,7 +330,7 @@ function Exchange:foreign_handle(address)
   return number, wire.GATE + self.foreign - 1
 end
 
---- The addresses of those of these clients that are here.
+--- The addresses of those of the numbered clients that are in this process.
 function Exchange:addresses(numbers)
   local list = {}
   for _, number in ipairs(numbers) do
@@ -339,12 +339,12 @@ function Exchange:addresses(numbers)
   return list
 end
 
---- An order of any process, of which this one comes to know; it may know already.
+--- Takes an order, of any process; one that has been taken before is ignored.
 function Exchange:obey(key, what, value, at)
   if self.known[key] or self.closed or at <= self.entered then return end
   local kept = {}
   for _, one in ipairs(self.orders) do
-    if one[4] > self.epoch - KEEPS then kept[#kept + 1] = one else self.known[one[1]] = nil end
+    if one[4] > self.epoch - KEEP_ORDERS then kept[#kept + 1] = one else self.known[one[1]] = nil end
   end
   kept[#kept + 1] = { key, what, value, at }
   self.orders, self.known[key] = kept, true
@@ -354,7 +354,7 @@ function Exchange:obey(key, what, value, at)
   director.learn(self, value, at)
 end
 
---- All shards obey in the same epoch (Shard:order): `at`, or soon. Returns that.
+--- An order for all shards, which obey it in the same epoch (Shard:order): `at`, or the earliest possible. Returns that.
 function Exchange:order(what, value, at)
   at = at or self.epoch + director.AHEAD
   self.order_count = self.order_count + 1
@@ -364,7 +364,7 @@ function Exchange:order(what, value, at)
   return at
 end
 
---- The client at that address is gone: what it has entered leaves.
+--- The client at that address is gone: its entities leave.
 function Exchange:leave(address)
   local number = self.by_address[address]
   if not number then return end
@@ -373,7 +373,7 @@ function Exchange:leave(address)
   if not self.closed then self.gone[number] = self:order("death", number) end
 end
 
---- There is mail of that epoch for a client that is gone: what a request has brought into a shard since ends, too.
+--- A client that is gone has mail of that epoch: what its last requests have brought into a shard is ended, too.
 function Exchange:leave_again(number, epoch)
   if epoch > (self.gone[number] or 0) then self.gone[number] = self:order("death", number) end
 end
@@ -391,13 +391,13 @@ local function resend(client, ids, self)
   for _, id in ipairs(ids) do client.starved[id] = at end
 end
 
---- All shards write whole views for that client here, in one epoch to come; it gets no events before.
+--- Orders whole views for that client from all shards, in one epoch to come; it receives no events before.
 function Exchange:begin_anew(number)
   local at = self:order("whole", number)
   self.clients[number].resumes, self.resuming[number] = at, at
 end
 
---- The client at that address has delivered the messages up to seq; flags as of wire.lua.
+--- The client at that address has delivered its messages up to seq; flags: wire.lua.
 function Exchange:ack(address, seq, flags)
   local number = self.by_address[address]
   local client = self.clients[number]
@@ -414,18 +414,18 @@ end
 
 -- To shards of other processes ----------------------------------------------------------------------------------------
 
---- A request of a client here to a shard elsewhere; reply(...) gets the shard's answer, nothing where that is gone.
+--- A request of a client here to a shard of another process; reply(...) gets its answer, nil where the shard is dead.
 function Exchange:relay(reply, shard, ...)
   local process = self.hosts[shard]
   if self.closed or not process then return reply(false, 0, "the world is closed") end
-  if process == self.here then return self.tell(shard, "request", reply, ...) end -- since lately
+  if process == self.here then return self.tell(shard, "request", reply, ...) end -- the client has yet to be notified
   if not self.lines[process] then return reply(nil) end
   self.relay_key = self.relay_key + 1
   self.relays[self.relay_key] = { reply = reply, process = process }
   self.lines[process]:send { "request", self.relay_key, shard, table.pack(...) }
 end
 
---- Moves of a client here for a shard elsewhere.
+--- Moves of a client here for a shard of another process. Returns true, nil where the world is closed.
 function Exchange:relay_moves(shard, message)
   local line = self.lines[self.hosts[shard]]
   if self.closed then return nil end
@@ -482,11 +482,11 @@ end
 function TAKE.order(self, _, ...) self:obey(...) end
 
 function Exchange:take(process, item)
-  if self.closed or not self.processes[process] then return end -- an item before may have ended it
+  if self.closed or not self.processes[process] then return end -- an earlier item may have ended the process
   TAKE[item[1]](self, process, table.unpack(item, 2))
 end
 
---- A batch from another process, by its index. Returns the answer to its call.
+--- A batch from another process, by its index. Returns the reply to that call.
 function Exchange:receive(process, batch)
   if self.closed then return { boot = false, reason = self.reason } end
   local line = self.lines[process]
@@ -500,7 +500,7 @@ end
 
 -- The end -----------------------------------------------------------------------------------------------------------
 
---- Ends the world, here and, unless it is `left`, everywhere: shards and clients hear it, nothing waits any more.
+--- Ends the world, here and, unless `left`, in all processes: shards and clients are notified, all waits end.
 function Exchange:finish(reason, left)
   if self.closed then return end
   changes.tell_all(self, "shutdown")
