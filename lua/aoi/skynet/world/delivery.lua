@@ -1,10 +1,10 @@
--- The mail of an epoch to the clients of a process: what all shards have written for one of them, in one message of
--- events. The stream of a client has a window; one that has fallen behind gets no events until it has delivered all,
--- and then all views anew.
+-- The mail of an epoch to the clients of a process. exchange.lua calls `deliver` for each client when all processes
+-- have sent theirs; what all shards have written for the client goes out as routes, one message of events, and the
+-- rest. Events have a window: a client that is behind gets none until it has acknowledged all, and then whole views.
 --
---   client.events       the window of its events (aoi.skynet.streams); behind: it lacks some
---   client.resumes      the epoch in which shards write whole views for it
---   client.left[id]     the life of its entity that another client has made leave while it was behind
+--   client.events       the window of events (aoi.skynet.streams); client.behind: events are missing
+--   client.resumes      the epoch in which shards write whole views for the client
+--   client.left[id]     the life of an entity of the client that another client has made leave while it was behind
 --   client.starved[id]  client views of which packets have been dropped; the epoch in which they begin anew
 
 local changes = require "aoi.skynet.world.changes"
@@ -13,11 +13,11 @@ local wire = require "aoi.skynet.wire"
 
 local delivery = {}
 
--- The records of all shards: nodes that end come first, as another shard may have the next life of one.
+-- The records of all shards. Nodes that end come first, as another shard may have the next life of one.
 local function records_of(number, list, anew)
   local ends, rest, groups = {}, {}, 0
   for _, mail in ipairs(list) do
-    ends[#ends + 1] = not anew and mail.ended or nil -- which a resync ends by not naming them
+    ends[#ends + 1] = not anew and mail.ended or nil -- a resync ends these nodes by not naming them
     if mail.events and anew then
       local n, records = wire.read_resync(mail.events)
       groups, rest[#rest + 1] = groups + n, records
@@ -28,22 +28,22 @@ local function records_of(number, list, anew)
   return (anew and wire.resync(number, groups, anew) or "") .. table.concat(ends) .. table.concat(rest)
 end
 
-local function lags(self, client)
+local function check_behind(self, client)
   if client.behind or not streams.is_full(client.events, self.window) then return client.behind end
   client.behind = true
   self.counters.overruns = self.counters.overruns + 1
   return true
 end
 
--- Messages that are neither events nor routes. A client that has fallen behind with broadcasts misses what comes then;
--- a view of which packets have been dropped is silent until it begins anew.
-local function deliver_letters(self, number, epoch, letters)
+-- Messages other than events and routes. A client that is behind with broadcasts misses later ones; a view of which
+-- packets have been dropped is silent until it begins anew.
+local function deliver_messages(self, number, epoch, messages)
   local client, packets = self.clients[number], {}
-  for _, message in ipairs(letters) do
+  for _, message in ipairs(messages) do
     if wire.head(message) == wire.BROADCAST then message = streams.broadcast(client, message) end
     if message then self:post_to(number, message) end
   end
-  local list = letters.packets or {}
+  local list = messages.packets or {}
   for i = 1, #list, 2 do
     local id, at = list[i], client.starved[list[i]]
     if at and at ~= true and epoch >= at then client.starved[id] = nil end
@@ -53,8 +53,8 @@ local function deliver_letters(self, number, epoch, letters)
   streams.send_packets(client, packets, self.window, function(message) return self:post_to(number, message) end)
 end
 
--- What the mail of an epoch says of routes goes before its events. A client that has fallen behind gets none: it finds
--- owners by asking, and what others have made leave comes with the next events.
+-- The routes of an epoch go before its events. A client that is behind gets none: it finds owners by asking, and lives
+-- that others have ended go before its next events.
 local function post_routes(self, number, epoch, list, behind)
   local client, rows = self.clients[number], {}
   for _, mail in ipairs(list) do
@@ -77,8 +77,8 @@ end
 local function deliver_events(self, number, epoch, list)
   local client = self.clients[number]
   local anew = client.resumes == epoch and epoch or nil
-  local unsure = anew and changes.is_unsure(self, epoch) -- not all its nodes are in a shard
-  local behind = unsure or not anew and (client.resumes or lags(self, client))
+  local unsure = anew and changes.is_unsure(self, epoch) -- some of its nodes may be in no shard
+  local behind = unsure or not anew and (client.resumes or check_behind(self, client))
   post_routes(self, number, epoch, list, behind)
   if unsure then self:begin_anew(number) end
   if behind then return end
@@ -93,12 +93,12 @@ local function deliver_events(self, number, epoch, list)
   self:post_to(number, wire.events(seq, ask, records))
 end
 
---- The mail of an epoch to a client here.
+--- Sends the mail of an epoch, a list with that of each shard, to the client of that number in this process.
 function delivery.deliver(self, number, epoch, list)
   if not self.clients[number] then return self:leave_again(number, epoch) end
   deliver_events(self, number, epoch, list)
   for _, mail in ipairs(list) do
-    if mail.letters and self.clients[number] then deliver_letters(self, number, epoch, mail.letters) end
+    if mail.letters and self.clients[number] then deliver_messages(self, number, epoch, mail.letters) end
   end
 end
 

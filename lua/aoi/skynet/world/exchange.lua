@@ -354,7 +354,7 @@ function Exchange:obey(key, what, value, at)
   director.learn(self, value, at)
 end
 
---- An order for all shards, which obey it in the same epoch (Shard:order): `at`, or the earliest possible. Returns that.
+--- An order that all shards obey in the same epoch (Shard:order): `at`, or the earliest possible. Returns that epoch.
 function Exchange:order(what, value, at)
   at = at or self.epoch + director.AHEAD
   self.order_count = self.order_count + 1

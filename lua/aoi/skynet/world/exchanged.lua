@@ -1,13 +1,12 @@
--- The service of an exchange: one for each world in each process that has a part in it, ".aoi.world.NAME" there and
--- "@aoi.world.NAME" in the cluster. All its logic is in aoi.skynet.world.exchange; here are services, timers, and the
--- cluster.
+-- The service of an exchange: one for each world in each process that takes part, ".aoi.world.NAME" in the process and
+-- "@aoi.world.NAME" in the cluster. The logic is in aoi.skynet.world.exchange; this file adds services, timers and the
+-- cluster. A client's aoi.world starts it (init.lua) and calls CMD.open; it starts the shards of its process.
 --
---   joining, until all processes of the world are there --> with an exchange --> ended: it leaves its name to the next
--- one
+--   joining: waits for all processes of the world --> running, with an exchange --> ended: its name becomes free
 --
--- Processes know each other by a boot id, a new one for each life of a world in a process. The first process of `nodes`
--- begins the world: the others ask it until all have come, then all have the same list of processes. One that is
--- started while the world runs is admitted by its leader (director.lua), the first one as well.
+-- Processes identify each other by a boot id, a new one for each life of a world in a process. The first process of
+-- `nodes` begins the world: the others ask it until all have come, and then have the same list of processes. A process
+-- that starts while the world runs, be it the first one, is admitted by its leader (director.lua).
 
 local skynet = require "skynet"
 require "skynet.manager"
@@ -25,8 +24,7 @@ local protocol = require "aoi.skynet.protocol"
 local wire = require "aoi.skynet.wire"
 
 local SCOPE = "aoi.world."
--- options, given, boot, waiting (coroutines), addresses of shards; processes, here; exchange; reason of its end
-local world
+local world -- options, given, boot, waiting (coroutines), addresses of shards; processes, here; exchange; reason: ended
 local name, calls = nil, 0 -- calls to other processes under way
 local ptype
 local CMD = {}
@@ -48,14 +46,14 @@ local function wake()
   world.waiting = {}
 end
 
--- What is to be said to other processes goes first.
+-- Waits, for a second at most, until calls to other processes have returned.
 local function leave()
   local until_then = skynet.now() + 100
   repeat skynet.sleep(1) until calls == 0 or skynet.now() > until_then
   skynet.exit()
 end
 
-local function forget(reason)
+local function end_world(reason)
   if world.reason then return end
   world.reason = reason
   wake()
@@ -63,10 +61,10 @@ local function forget(reason)
 end
 
 local function finish(reason)
-  if world.exchange then world.exchange:finish(reason) else forget(reason) end
+  if world.exchange then world.exchange:finish(reason) else end_world(reason) end
 end
 
--- more: of a successor, as of Shard.new.
+-- more: options of Shard.new for a later instance.
 local function start_shard(shard, more)
   local o, options = world.options, more or {}
   local address = skynet.newservice("aoi/skynet/world/shardd")
@@ -88,7 +86,7 @@ end
 local function replace(shard, options, done)
   local how = options.lost and "has died" or "comes here"
   skynet.error(("aoi: shard %d of world '%s' %s in epoch %d"):format(shard, name, how, options.epoch))
-  if world.addresses[shard] then is_dead(world.addresses[shard]) end -- calls that wait for it fail
+  if world.addresses[shard] then is_dead(world.addresses[shard]) end -- ends calls that wait for a dead one
   skynet.fork(function()
     local ok, err = pcall(start_shard, shard, options)
     if world.reason or not ok then skynet.send(world.addresses[shard], "lua", "shutdown") end
@@ -124,7 +122,7 @@ local function run(state)
   if not state then ok, err = pcall(start_shards, world.homes, world.here) end
   if world.reason or not ok then
     for _, address in pairs(world.addresses) do skynet.send(address, "lua", "shutdown") end
-    return forget("a shard cannot be started: " .. tostring(err))
+    return end_world("a shard cannot be started: " .. tostring(err))
   end
   world.exchange = Exchange.new {
     plan = o.plan, processes = state and state.processes or world.processes, homes = world.homes, here = world.here,
@@ -135,7 +133,7 @@ local function run(state)
     say = function(text) skynet.error(("aoi: world '%s': %s"):format(name, text)) end,
     on_end = function(reason)
       skynet.error(("aoi: world '%s' has ended: %s"):format(name, reason))
-      forget(reason)
+      end_world(reason)
       for _, address in pairs(world.addresses) do is_dead(address) end
     end,
     on_epoch = o.measure and function(epoch, seconds, ...)
@@ -155,7 +153,7 @@ end
 
 -- Processes ---------------------------------------------------------------------------------------------------------
 
--- From { name = shards } to a list, the director's own first, and where each shard begins.
+-- nodes: { name = number of shards }. Returns a list of processes, this one first, and the process of each shard.
 local function list_processes(nodes, here)
   local list, homes = { here }, {}
   for node in pairs(nodes) do
@@ -176,10 +174,10 @@ local function complete()
   return true
 end
 
--- What a process that has been asked says: whether this one has begun.
+-- Takes the answer of a process that was asked for the world. Returns whether asking is over.
 local function begun(answer)
   if answer.refused then
-    forget(answer.refused)
+    end_world(answer.refused)
     return true
   end
   if not answer.options then return false end
@@ -191,18 +189,18 @@ local function begun(answer)
   return true
 end
 
--- Asks the director until all have come, or the leader of a world that runs.
+-- Asks the director until all processes have come, or the leader of a world that runs.
 local function join(node)
   local first = node
   while not world.reason do
     local ok, answer = call_process(node, "join", world.options.node, world.boot)
     if ok and begun(answer) then return end
-    node = ok and answer.ask ~= world.options.node and answer.ask or first -- its own former life cannot tell
+    node = ok and answer.ask ~= world.options.node and answer.ask or first -- the leader may be its own former life
     skynet.sleep(20)
   end
 end
 
--- One of the other processes where the world runs: this one has been started again. They have a second.
+-- The name of another process where the world runs, so that this one has been restarted; waits at most a second.
 local function find_running(processes)
   local found, left, co = nil, #processes - 1, coroutine.running()
   for i = 2, #processes do
@@ -216,7 +214,7 @@ local function find_running(processes)
   return found
 end
 
--- Says for what the world waits.
+-- Logs for which processes the world waits.
 local function remind()
   skynet.sleep(500)
   while not (world.started or world.reason) do
@@ -233,7 +231,7 @@ local function begin_world(options)
   world = { options = options, given = options, boot = new_boot(), waiting = {}, addresses = {} }
   if options.node then
     local cluster = require "skynet.cluster"
-    cluster.unregister(SCOPE .. name) -- it may be that of an exchange that is gone
+    cluster.unregister(SCOPE .. name) -- an exchange that is gone may have left it
     cluster.register(SCOPE .. name, skynet.self())
   end
   if options.director then return skynet.fork(join, options.director) end
@@ -248,7 +246,7 @@ local function begin_world(options)
   end)
 end
 
--- A process that was started while the world runs asks its leader.
+-- Answers a process that starts while the world runs.
 local function admit(node, boot)
   local exchange = world.exchange
   local leader = members.leader(exchange)
@@ -259,7 +257,7 @@ local function admit(node, boot)
            processes = state and state.processes or world.processes }
 end
 
---- A process asks its director. It gets the processes when all have come.
+--- A process asks its director, and gets the list of processes when all have come.
 function CMD.join(_, node, boot)
   if not world or world.reason then return { wait = true } end
   if world.exchange and world.started then return admit(node, boot) end
@@ -278,7 +276,7 @@ end
 --- Whether the world runs here.
 function CMD.runs() return world ~= nil and world.exchange ~= nil and not world.reason end
 
---- A batch of another process. One that is ahead of this one, which is about to begin, waits for it.
+--- A batch of another process. It waits where that process has begun the world and this one is about to.
 function CMD.batch(_, from, batch)
   local refusal = world and Line.refusal(batch, world.boot)
   if refusal then return refusal end
@@ -289,15 +287,15 @@ end
 
 -- Clients -----------------------------------------------------------------------------------------------------------
 
---- Takes the name, unless another has it: then this service ends.
+--- Takes the name; if another service has it, this one ends.
 function CMD.begin(_, word)
   name = word
   skynet.register("." .. SCOPE .. name)
   if skynet.localname("." .. SCOPE .. name) ~= skynet.self() then skynet.timeout(0, skynet.exit) end
 end
 
---- options: nil where the world is expected to be there. Waits until all its processes have come. Returns what a client
--- needs; or false and a reason, and whether the world had ended before.
+--- options: nil: the world must exist. Waits until all its processes are there. Returns what Member.new needs, or
+-- false, a reason, and whether the world had already ended.
 function CMD.open(source, options)
   if not world and not options then return false, ("there is no world '%s' in this process"):format(name) end
   if not world then begin_world(options) end
@@ -315,7 +313,7 @@ function CMD.open(source, options)
   local o, places, number = world.options, {}, world.exchange:join(source)
   for shard = 1, o.plan.shards do places[shard] = changes.place(world.exchange, shard) end
   return {
-    number = number, begins = world.founder and number % (1 << 24) == 1, -- the first client of a world that is new
+    number = number, begins = world.founder and number % (1 << 24) == 1, -- the first client of a new world
     shards = o.plan.shards, dimensions = o.dimensions or 2, has_sight = o.sight,
     places = places, epoch = world.exchange.epoch, heartbeat = o.heartbeat,
   }
@@ -323,13 +321,13 @@ end
 
 function CMD.alive() end
 
---- The shards that own what is in that rectangle: one map a process, as it may be large.
+--- The shards that own tiles in that rectangle. Clients ask here as a map may be large: there is one per process.
 function CMD.around(_, x, y, ex, ey)
   local e = world.options.plan.extent
   return world.exchange.map:around(x, y, ex + e, ey + e)
 end
 
---- The grid of tiles, and their owners, for who moves them.
+--- The grid of tiles, and their owners, for balance.lua.
 function CMD.map() return changes.map(world.exchange) end
 
 function CMD.quit(source) world.exchange:leave(source) end
@@ -350,7 +348,7 @@ function CMD.info()
   return info
 end
 
---- Number, seconds and end of each epoch since the last question, where the world was opened with measure = true.
+--- For each epoch since the last call: number, seconds and end, where the world was opened with measure = true.
 function CMD.measured()
   local list = world.measured or {}
   world.measured = {}
@@ -363,10 +361,9 @@ function CMD.shutdown(_, reason)
   return true
 end
 
--- These answer later.
-local LATER = {}
+local LATER = {} -- requests that are answered later
 
---- What an operator asks for: as of director.move.
+--- A request of an operator: as of director.move.
 function LATER.move(response, what, ...)
   director.move(world.exchange, what, function(...) response(true, ...) end, ...)
 end
@@ -379,7 +376,7 @@ function LATER.relay(response, ...)
   world.exchange:relay(function(...) response(true, ...) end, ...)
 end
 
--- Methods of the exchange, of shards and of clients: these have seen it begin.
+-- Methods of the exchange that shards and clients call: none of them is called before the exchange exists.
 local OF_EXCHANGE = { parts = "parts", mail = "mailed", failed = "failed", moves = "relay_moves",
                       foreign_handle = "foreign_handle", addresses = "addresses" }
 
@@ -387,7 +384,7 @@ local function answer(session, ...)
   if session ~= 0 then skynet.ret(skynet.pack(...)) end
 end
 
--- Messages of clients, as an AOI service gets them.
+-- Messages of clients, in the protocol of an AOI service.
 ptype = protocol(function(_, source, message)
   local kind, flags, seq = wire.head(message)
   if not world or not world.exchange then return end
@@ -409,7 +406,7 @@ skynet.start(function()
     end
   end)
   skynet.info_func(CMD.info)
-  last_words(function() -- killed, this service tells its clients by its last breath
+  last_words(function() -- run as a killed service is freed
     if not world or world.reason or not world.exchange then return end
     for _, client in pairs(world.exchange.clients) do
       core.send(client.address, ptype, 0, wire.bye(0, "the exchange of this process is gone: it takes no messages"))

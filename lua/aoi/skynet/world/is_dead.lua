@@ -1,5 +1,5 @@
--- is_dead(address): whether that service of a world takes no messages any more. Calls of this service that still wait
--- for it fail then, as skynet has it for a service that exits, but not for one that is killed.
+-- is_dead(address): whether that service of a world takes no messages any more. If so, calls of this service that wait
+-- for it fail from then on: skynet ends them where a service exits, but not where it is killed.
 
 local skynet = require "skynet"
 

@@ -1,4 +1,4 @@
--- What an exchange waits for in the epoch that is under way: for its info, and for clients (on_late).
+-- What an exchange waits for in the current epoch: for its info, and for clients (on_late), each time it is polled.
 
 local plain = require "aoi.skynet.world.plain"
 local wire = require "aoi.skynet.wire"
@@ -13,7 +13,7 @@ local function shards(list, f)
   return names
 end
 
---- The names of processes whose batches of the epoch have not come.
+--- The names of processes whose batch of the current epoch has not arrived.
 function late.batches(self)
   local names = {}
   for index in pairs(self.lines) do
@@ -24,7 +24,7 @@ function late.batches(self)
   return names
 end
 
---- The names of shards and processes, and for how many seconds this process has waited for them.
+--- The names of late shards and processes, and for how many seconds this process has waited for them.
 function late.names(self)
   local names, since
   if self.phase == "idle" then
@@ -39,7 +39,7 @@ function late.names(self)
   return names, names[1] and math.max(0, self.now() - since) or 0
 end
 
---- Clients hear of that each second, and when it is over.
+--- Notifies clients each second, and when the wait is over.
 function late.tell(self)
   local names, seconds = late.names(self)
   local whole = math.floor(seconds)

@@ -1,41 +1,41 @@
--- A line to another process: whatever is put on it arrives there once and in order, over calls that may fail before or
--- after they have been served. One call is under way at a time; its return is the acknowledgement. What waits meanwhile
--- goes with the next one; a batch whose call failed is sent again with its number, by which the other side knows it.
+-- A line: the ordered channel from this process to another one. members.lua keeps one per process. Each item put on it
+-- arrives there once and in order, over calls that may fail before or after they have been served. One call is under
+-- way at a time, and its return is the acknowledgement; items that wait meanwhile go with the next one. A batch whose
+-- call has failed is sent again under the same number, by which the receiver recognizes it.
 --
---   put -> queue -> batch { boot, number, items } --call--> take -> items, in order
+--   put -> queue -> batch { boot, to, number, items } --call--> take(item), in order
 --
--- A receiver that has yet to hear that the sender takes part answers { early = true }, and gets the batch again.
+-- A receiver that has yet to learn that the sender takes part answers { early = true }, and gets the batch again.
 --
--- `boot` stands for one life of a world in one process: a batch names that of its sender and, in `to`, that of its
--- receiver, and one from or to another life is refused.
+-- `boot` identifies one life of a world in one process. A batch names the boot of its sender and, in `to`, of its
+-- receiver; a batch from or for another life is refused.
 
 local failures = require "aoi.skynet.failures"
 
-local REPEATS = 0.2 -- seconds between a call that failed and the next one
-local EARLY = 3     -- times as long calls may be `early`: who knows of this process may be dead, which takes `patience`
-local QUIET = 0.5   -- seconds after which something is sent, as only a call tells that the other side lives
+local REPEATS = 0.2    -- seconds between a failed call and the next one
+local EARLY_FACTOR = 3 -- `early` lasts so many times `patience`: the process that admitted this one may have died
+local QUIET = 0.5      -- seconds after which a batch is sent in any case, as only a call detects a death
 
 local Line = {}
 Line.__index = Line
 
---- options: boot, of this side; peer, the boot of the other; call(batch, done), which calls done(ok, answer) once,
--- later; take(item) takes what arrives; fail(reason, answer) is called once, when the line is of no use any more,
--- with the answer that said so, if it was one; now() in
--- seconds; patience: for so many seconds calls that fail are repeated; silence: a call that does not return for so many
--- seconds counts as the end, 0: it never does.
+--- options: boot: of this side; peer: the boot of the other side; call(batch, done), which calls done(ok, answer) once,
+-- later; take(item) takes an item that has arrived; fail(reason, answer) is called once, when the line has failed, with
+-- the answer that caused it, if any; now() in seconds; patience: seconds for which failing calls are repeated; silence:
+-- seconds without a return after which a call counts as failed for good, 0: never.
 function Line.new(options)
   local self = setmetatable({ queue = {}, number = 0, taken = 0, dead = false, calls = 0 }, Line)
   for name, value in pairs(options) do self[name] = value end
   return self
 end
 
-local function die(self, reason, answer)
+local function fail_line(self, reason, answer)
   if self.dead then return end
   self:close()
   self.fail(reason, answer)
 end
 
-local function call_peer(self)
+local function send_batch(self)
   self.flying, self.sent_at, self.calls = true, self.now(), self.calls + 1
   self.call(self.batch, function(ok, answer)
     self.flying = false
@@ -46,7 +46,7 @@ local function call_peer(self)
     elseif ok and answer.early then
       self.failing, self.early, self.reason = self.failing or self.now(), answer, "it does not know this process"
     elseif ok and not answer.doubted then
-      die(self, answer.reason, answer)
+      fail_line(self, answer.reason, answer)
     else
       self.failing, self.early = self.failing or self.now(), nil
       self.reason = failures.reason(ok and answer.reason or answer)
@@ -54,7 +54,7 @@ local function call_peer(self)
   end)
 end
 
---- Sends what waits, if the line is free.
+--- Sends the items that wait, if no call is under way.
 function Line:push()
   if self.flying or self.dead or self.failing then return end
   if not self.batch then
@@ -63,44 +63,44 @@ function Line:push()
     self.batch = { boot = self.boot, to = self.peer, number = self.number, items = self.queue }
     self.queue = {}
   end
-  call_peer(self)
+  send_batch(self)
 end
 
---- To be called often: repeats what has failed, and ends what has failed for too long.
+--- To be called often: repeats failed calls, and fails the line after `patience` or `silence`.
 function Line:poll()
   if self.dead then return end
   local now = self.now()
   if self.flying then
     if self.silence > 0 and now - self.sent_at > self.silence then
-      die(self, ("it has not answered for %g s"):format(self.silence))
+      fail_line(self, ("it has not answered for %g s"):format(self.silence))
     end
   elseif self.failing then
-    local patience = self.early and EARLY * self.patience or self.patience
+    local patience = self.early and EARLY_FACTOR * self.patience or self.patience
     if now - self.failing > patience then
-      return die(self, ("calls to it have failed for %g s (%s)"):format(patience, self.reason), self.early)
+      return fail_line(self, ("calls to it have failed for %g s (%s)"):format(patience, self.reason), self.early)
     end
-    if now - self.sent_at >= REPEATS then call_peer(self) end
+    if now - self.sent_at >= REPEATS then send_batch(self) end
   elseif now - (self.sent_at or 0) > math.min(QUIET, self.patience / 4) then
     self:send { "alive" }
   end
 end
 
---- The item waits for the next batch.
+--- The item goes with the next batch.
 function Line:put(item) self.queue[#self.queue + 1] = item end
 
---- It goes at once, with all that waits, if the line is free.
+--- The item goes at once, with all that wait, if no call is under way.
 function Line:send(item)
   self:put(item)
   self:push()
 end
 
---- The answer to a batch for another life than that of `boot`, which may not even have a line yet; nil: it is for that.
+--- The answer to a batch for another life than `boot`, which may have no line yet; nil: the batch is for this life.
 function Line.refusal(batch, boot)
   if batch.to ~= boot then return { boot = false, again = true, reason = "it has been started again" } end
 end
 
---- A batch of the other side. Returns the answer to its call. One that has given the other side up and waits until all
--- agree is still there: the other side goes on asking, as it hears soon whether it is the one that has to go.
+--- A batch of the other side. Returns the answer to its call. A process that has given the other side up, and waits for
+-- the agreement of all, answers `doubted`: the other side repeats its calls until it learns which of them is dropped.
 function Line:receive(batch)
   if batch.boot ~= self.peer then return { boot = false, reason = "it knows another life of this process" } end
   if self.dead then return { boot = false, doubted = true, reason = "it has given this process up" } end
@@ -111,10 +111,10 @@ function Line:receive(batch)
   return { boot = self.boot }
 end
 
---- Whether all that was put on it has arrived, or never will.
+--- Whether all items have arrived, or never will.
 function Line:is_empty() return self.dead or not self.batch and #self.queue == 0 end
 
---- No more calls; nothing is reported.
+--- Makes no more calls, and reports nothing.
 function Line:close()
   self.dead = true
   self.queue, self.batch = {}, nil

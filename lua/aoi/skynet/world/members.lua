@@ -1,19 +1,19 @@
--- The processes of a world, and the end of one of them. Every process has a line to each other one; the end of that
--- line is how it learns that the other one is gone.
+-- The processes of a world and their failures; part of the exchange (exchange.lua), which passes itself as `self`.
+-- Every process has a line to each other one, and detects the end of another process by the failure of that line.
 --
---   line fails --> it takes nothing more of that process, passes on the last orders of all, says "gone"
---              --(all whose lines live have said so)--> dropped: the barrier waits for it no more
+--   line fails --> missing: this process takes nothing more from the other, passes on the last orders, sends "gone"
+--              --(all whose lines work have sent it, too)--> dropped: the barrier waits for that process no more
 --
--- So who is left knows the same orders, and who is said to be gone finds no one to close an epoch with: the barrier is
--- the fence. Of two whose line fails while both reach a third one, that one takes the word of the earlier one. Those
--- that are left go on if they are more than half, or half with the first of all; others wait until the missing ones
--- answer under another boot, which proves that they had died.
+-- So the remaining processes have the same orders, and a process that they report gone finds none to close an epoch
+-- with: the barrier is the fence. Of two processes whose line fails while both reach a third one, the later is dropped,
+-- as the third accepts the report of the earlier. The remaining ones go on if they are more than half, or half with
+-- the first of all; otherwise they wait until the missing ones answer under another boot, which proves that they died.
 --
 --   exchange.processes[index]    { name, boot, since = the first epoch in which it takes part }
 --   exchange.missing[index]      why its line has failed; proven[index]: it has been started again
---   exchange.votes[index]        set of processes that have said that it is gone
---   exchange.buried[boot]        of processes that have been dropped
---   exchange.dropped             indices of which no change says that they are gone yet
+--   exchange.votes[index]        set of the processes that have reported it gone
+--   exchange.buried[boot]        set of the boots of dropped processes
+--   exchange.dropped             indices of dropped processes that no change lists yet
 
 local Line = require "aoi.skynet.world.line"
 
@@ -39,7 +39,7 @@ function members.add(self, index, process)
   for other in pairs(self.missing) do self.lines[index]:put { "gone", other, self.proven[other] } end
 end
 
---- Of a list of processes, or a table by index; nil: none has that name.
+--- The index of a name in a list of processes, or a table by index; nil: there is none.
 function members.index_of(processes, name)
   for index, process in pairs(processes) do
     if process.name == name then return index end
@@ -51,7 +51,7 @@ function members.send_all(self, ...)
   for _, line in pairs(self.lines) do line:send { ... } end
 end
 
---- The one of all that decides: director.lua.
+--- The leader (director.lua): the first process that takes part.
 function members.leader(self)
   local first
   for index, process in pairs(self.processes) do
@@ -71,7 +71,7 @@ local function end_here(self)
   self:finish("the others have taken this process for dead", true)
 end
 
---- To be called now and then: what this process has said last must have arrived before it leaves.
+--- To be called often: a process that leaves ends here when its last items have arrived.
 function members.leave(self)
   if not self.leaving or self.closed then return end
   for _, line in pairs(self.lines) do
@@ -80,7 +80,7 @@ function members.leave(self)
   self:finish("this process has left it", true)
 end
 
--- Whether those whose lines live may go on without the others.
+-- Whether the processes whose lines work may go on without the missing ones.
 local function is_majority(self)
   local all, living, first = 0, 0, members.leader(self)
   for index, process in pairs(self.processes) do
@@ -98,7 +98,7 @@ local function have_all_voted(self, index)
   return true
 end
 
---- The barrier waits for it no more. announced: all know, as a change says so.
+--- The barrier waits for that process no more. announced: a change lists it, so all processes drop it.
 function members.drop(self, index, announced)
   local process = self.processes[index]
   if not process then return end
@@ -119,8 +119,8 @@ local function check(self)
   if due[1] then self:go_on() end
 end
 
--- The last orders go first: a process that goes on knows them all.
-local function tell_gone(self, index)
+-- The last orders go first: all processes that go on have the same ones.
+local function report_gone(self, index)
   for other, line in pairs(self.lines) do
     if not self.missing[other] then
       for _, order in ipairs(self.orders) do line:put { "order", table.unpack(order) } end
@@ -129,7 +129,7 @@ local function tell_gone(self, index)
   end
 end
 
---- Its line has failed. answer: of the call, if there was one.
+--- The line of that process has failed. answer: of the call that caused it, or nil.
 function members.lose(self, index, reason, answer)
   if self.closed or self.missing[index] then return end
   if answer and answer.buried then return end_here(self) end
@@ -138,14 +138,14 @@ function members.lose(self, index, reason, answer)
   self.missing[index], self.votes[index] = reason, self.votes[index] or {}
   self.votes[index][self.here] = true
   self.proven[index] = answer and answer.again
-  tell_gone(self, index)
+  report_gone(self, index)
   check(self)
 end
 
---- Another process has said so; answers: as this one has. Of two that do not reach each other the later one goes, so
--- that all agree on one.
+--- A process reports that another one (`index`) is gone; proven: it has been started again; answers: the report is a
+-- reply to one of this process. Of two that do not reach each other the later goes, so that all agree on one.
 function members.vote(self, process, index, proven, answers)
-  if not self.processes[index] then -- this one goes on without it already
+  if not self.processes[index] then -- dropped here already
     if answers or not self.lines[process] then return end
     return self.lines[process]:send { "gone", index, nil, true }
   end
@@ -160,8 +160,8 @@ function members.vote(self, process, index, proven, answers)
   check(self)
 end
 
---- To be called now and then: asks those that are missing, as the answer may say more: that this process has been taken
--- for dead, or that the other one has been started again.
+--- To be called now and then: calls missing processes, whose answers may report that this process has been dropped, or
+-- that the other one has been started again.
 function members.ask_missing(self)
   for index in pairs(self.missing) do
     local line = self.lines[index]
@@ -170,13 +170,13 @@ function members.ask_missing(self)
       if answer.buried then return end_here(self) end
       if not answer.again or self.proven[index] then return end
       self.proven[index] = true
-      tell_gone(self, index)
+      report_gone(self, index)
       check(self)
     end)
   end
 end
 
---- A batch of another process, by its index. Returns the answer to its call.
+--- A batch of another process, by its index. Returns the reply to that call.
 function members.receive(self, index, batch)
   if self.buried[batch.boot] then return { boot = false, buried = true, reason = "they go on without it" } end
   local line = self.lines[index]

@@ -1,6 +1,6 @@
--- Plain values as bytes: booleans, numbers, strings, and tables of them without circles. For what is rare in a message
--- and has no layout of its own: options of a client view, for one. Reading takes any bytes: nil and a reason, never an
--- error.
+-- Plain values as bytes: booleans, numbers, strings, and acyclic tables of them. For parts of messages that are rare
+-- and have no layout of their own, such as options of a client view. Any bytes may be read: errors are returned, never
+-- raised.
 
 local spack, sunpack = string.pack, string.unpack
 
@@ -30,7 +30,7 @@ local function write(parts, value, depth)
   end
 end
 
---- Raises where the value has something else in it, or more than 8 tables in each other.
+--- Raises where the value contains anything else, or tables nested deeper than 8 levels.
 function plain.write(value)
   local parts = {}
   write(parts, value, 0)
@@ -61,7 +61,7 @@ function read(bytes, at, depth)
   return tag == "t", at + 1
 end
 
---- The value; or nil and what is wrong.
+--- Returns the value, or nil and what is wrong.
 function plain.read(bytes)
   local ok, value, at = pcall(read, bytes, 1, 0)
   if not ok then return nil, tostring(value) end
