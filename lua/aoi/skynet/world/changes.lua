@@ -1,33 +1,33 @@
--- The map of a world as its exchanges have it: which tiles are whose, which process has which shard, which processes
--- take part. All of it changes by one order alone, which the leader gives (director.lua) and all obey in the same
--- epoch, E, as that is closed; shards: recovery.lua.
+-- The map of a world in its exchange (passed as `self`): which shard owns each tile, which process has each shard, and
+-- which processes take part. It changes only by orders of the leader (director.lua), which all exchanges and shards
+-- obey as they close the same epoch, E. What a shard does then: recovery.lua.
 --
 --   change   tiles = bytes, as of map:assign             owners of tiles
---            moves = { [shard] = { process =, term = } } another instance of a shard begins there
---            lost, dead = { [shard] = term }             what instances of these terms had is lost: clients restore it
---            resume = E, anew                            so they have; anew: all views of clients begin anew
---            restores = key                              with lost: nothing has died, but a client has a snapshot
---            gone = { process ... }                      they take part no more
---            join = { index =, name =, boot = }          takes part
---            walls = { wish ... }                        walls and doors: wall_list.lua
---            keys                                        wishes that this fulfils (director.lua)
+--            moves = { [shard] = { process =, term = } } a later instance of a shard begins there
+--            lost, dead = { [shard] = term }             the state of these instances is lost: clients restore it
+--            resume = E, anew                            it has been restored; anew: all clients get whole views
+--            restores = key                              with lost: no instance has died, a client brings a snapshot
+--            gone = { process ... }                      processes that take part no more
+--            join = { index =, name =, boot = }          a process that takes part from E on
+--            walls = { proposal ... }                    walls and doors: wall_list.lua
+--            keys, draining                              of the proposals that this change fulfils (director.lua)
 --
---   learned --(each process starts the instances that it is to have)--> E: entered --> sent to clients, behind the mail
---   of E --> lost: they restore --(lines: "restored")--> resume
+--   learned --(each process starts its new instances)--> entered in E --> sent to clients, behind the mail of E
+--   --> with lost: clients restore --(lines: "restored")--> a change with resume
 --
--- A process does not close E before its new instances are there. The former instance of a shard, where it lives,
--- goes on for some epochs: it hands over all that it has, and what still comes.
+-- A process does not close E before its new instances are ready. The former instance of a shard, where it lives, goes
+-- on for some epochs: it hands over all that it has, and forwards what still comes.
 --
 --   exchange.hosts[shard], terms[shard]    process and term of each shard, as of `entered`, the last epoch entered
---   exchange.instances[shard]    here: { term, from = E, ready, dead, retires = epoch }; starting[shard]: until E, with
---                                moves that have come before
---   exchange.walls               those of the world: wall_list.lua
+--   exchange.instances[shard]    here: { term, from = E, ready, dead, retires = epoch }; starting[shard]: an instance
+--                                until its E, with moves that have come before
+--   exchange.walls               the walls of the world: wall_list.lua
 --   exchange.pending             { at, change }, learned and not entered; last_change: the last date
---   exchange.dead[shard]         term of instances that have died, of which no change is known; covered[shard]: the
---                                last of which one is
---   exchange.lost_at             the last E with something lost; resumed = { at = R, of = E }: the last R
---   exchange.restoring           clients that have been sent that, and have not restored everything yet
---   exchange.whole[process]      the last E until which all clients there have
+--   exchange.dead[shard]         term of a dead instance that no change covers yet; covered[shard]: the last term that
+--                                a change covers
+--   exchange.lost_at             E of the last change with lost; resumed = { at = R, of = E }: of the last with resume
+--   exchange.restoring           clients that have been sent a change with lost and have not restored everything yet
+--   exchange.whole[process]      the last E for which all clients of that process have restored everything
 --   exchange.renewals            what clients have not been sent yet: { at, lost, moves }
 
 local wire = require "aoi.skynet.wire"
@@ -38,7 +38,7 @@ local wall_list = require "aoi.skynet.world.wall_list"
 
 local changes = { FOLLOWS = 8 } -- epochs for which a former instance goes on
 
-local WITHIN = 60 -- seconds: a shard that dies more than `most_deaths` times in them is given up
+local WITHIN = 60 -- seconds: a shard that dies more than `most_deaths` times in them ends the world
 
 local function plan_with(self, owners)
   local plan = {}
@@ -47,10 +47,10 @@ local function plan_with(self, owners)
   return plan
 end
 
---- The plan, with the owners of tiles by now.
+--- The plan, with the present owners of tiles.
 function changes.map(self) return plan_with(self, self.map:owners()) end
 
---- state: of an exchange that joins, as of changes.state.
+--- state: of changes.state, for an exchange that joins a running world; else empty.
 function changes.begin(self, state)
   local plan = plan_with(self, state.owners or self.plan.owners)
   self.plan, self.map = plan, tiles.map(plan)
@@ -67,7 +67,7 @@ function changes.begin(self, state)
   end
 end
 
---- For an exchange that begins with epoch E.
+--- The state for an exchange that takes part from epoch `at` on.
 function changes.state(self, at)
   local list = {}
   for _, order in ipairs(self.orders) do
@@ -80,8 +80,8 @@ end
 
 -- Instances here ------------------------------------------------------------------------------------------------------
 
--- What the instance must know when it takes part: changes that are not in its map, and what is dated for later.
-local function tell_orders(self, shard, entered, from)
+-- The orders that an instance needs when it takes part: changes that are not in its map, and those that are due later.
+local function send_orders(self, shard, entered, from)
   for _, order in ipairs(self.orders) do
     if order[4] >= from or order[2] == "change" and order[4] > entered then
       self.tell(shard, "order", order[2], order[3], order[4])
@@ -89,8 +89,8 @@ local function tell_orders(self, shard, entered, from)
   end
 end
 
--- So often has it died lately that it will die again.
-local function is_hopeless(self, shard)
+-- Counts a death. Returns whether there have been so many lately that the shard will die again.
+local function dies_too_often(self, shard)
   local list, now = self.deaths[shard] or {}, self.now()
   self.deaths[shard] = list
   table.insert(list, now)
@@ -101,7 +101,7 @@ end
 local function start(self, shard, move, at, lost)
   local one, entered = { term = move.term, from = at, moves = {} }, self.entered
   local former = self.instances[shard]
-  if former and not former.dead then -- what it has went to a process that has died
+  if former and not former.dead then -- it has retired, and the instance that has its state has died
     self.tell(shard, "shutdown", true)
     former.dead, self.fallen[shard] = true, true
   end
@@ -112,33 +112,32 @@ local function start(self, shard, move, at, lost)
                     walls = wall_list.copy(self.walls) }
   local function done(ok, reason)
     if self.closed or self.starting[shard] ~= one then return end
-    if not ok and is_hopeless(self, shard) then
+    if not ok and dies_too_often(self, shard) then
       return self:finish(("shard %d cannot be replaced: %s"):format(shard, tostring(reason)))
     elseif not ok then
-      return self.replace(shard, options, done) -- it has died as it began
+      return self.replace(shard, options, done) -- the new instance has died as it began
     end
     one.ready = true
-    tell_orders(self, shard, entered, at)
+    send_orders(self, shard, entered, at)
   end
   self.replace(shard, options, done)
 end
 
---- Whether an instance here takes part in that epoch.
+--- Whether the instance here takes part in that epoch.
 function changes.takes_part(self, shard, epoch)
   local one = self.instances[shard]
   return one and not one.dead and one.from <= epoch
 end
 
---- Whether an instance here begins with this epoch and has nothing from the former one, since that has died: clients
--- restore it, in this change or the next one. This is known before the parts of the process in which that was.
+--- Whether the instance here begins with this epoch, and without the state of the former one, which has died: clients
+-- restore that by this change or the next one. The death is known by now: its report precedes the parts of its process.
 function changes.begins_bereft(self, shard)
   local one = self.instances[shard]
   local former = one.term - 1
   return one.from == self.epoch + 1 and (self.dead[shard] == former or self.covered[shard] == former)
 end
 
---- Moves of a client of another process, which may have entered the epoch in which the shard begins here before this
--- one has.
+--- Moves of a client of another process, which may have entered the epoch in which the shard begins here already.
 function changes.take_moves(self, shard, message)
   local starting = self.starting[shard]
   if changes.takes_part(self, shard, self.epoch + 1) then
@@ -148,7 +147,7 @@ function changes.take_moves(self, shard, message)
   end
 end
 
---- To all instances here that are there, and those that will be.
+--- Sends to all live instances here, and to those that are ready to begin.
 function changes.tell_all(self, ...)
   for shard = 1, self.plan.shards do
     local one, next_one = self.instances[shard], self.starting[shard]
@@ -156,11 +155,11 @@ function changes.tell_all(self, ...)
   end
 end
 
---- An instance here takes no messages any more.
+--- The instance here takes no messages any more.
 function changes.died(self, shard)
   local one = self.instances[shard]
   if not one or one.dead then return end
-  if is_hopeless(self, shard) then
+  if dies_too_often(self, shard) then
     local text = "shard %d in process '%s' has died %d times in a minute"
     return self:finish(text:format(shard, self.processes[self.here].name, self.most_deaths + 1))
   end
@@ -176,7 +175,7 @@ function changes.take_dead(self, shard, term)
   if term > (self.covered[shard] or -1) then self.dead[shard] = math.max(term, self.dead[shard] or 0) end
 end
 
---- After an epoch: former instances have done their duty.
+--- After an epoch: ends former instances that have gone on long enough.
 function changes.expire(self)
   for shard = 1, self.plan.shards do
     local one = self.instances[shard]
@@ -189,7 +188,7 @@ end
 
 -- Life of a change ----------------------------------------------------------------------------------------------------
 
---- An order of the leader that this process has come to know.
+--- Takes a change that the leader has ordered for epoch `at`.
 function changes.learn(self, change, at)
   table.insert(self.pending, { at = at, change = change })
   table.sort(self.pending, function(a, b) return a.at < b.at end)
@@ -207,7 +206,7 @@ function changes.learn(self, change, at)
   end
 end
 
---- Whether all new instances of that epoch are there.
+--- Whether all instances that begin here with that epoch are ready.
 function changes.are_ready(self, epoch)
   for _, one in ipairs(self.pending) do
     for shard, move in pairs(one.at <= epoch and one.change.moves or {}) do
@@ -243,7 +242,7 @@ local function enter(self, change, at)
   end
 end
 
---- As that epoch is closed. entered(change) is called for each.
+--- Carries out the changes that are due, as that epoch is closed; entered(change) is called for each.
 function changes.enter(self, epoch, entered)
   self.entered = epoch
   while self.pending[1] and self.pending[1].at <= epoch and not self.leaving do
@@ -255,26 +254,26 @@ end
 
 -- Restoring -----------------------------------------------------------------------------------------------------------
 
---- Whether not every node is in a shard in that epoch, so that no resync may be sent.
+--- Whether some nodes may be in no shard in that epoch, so that no resync may be sent.
 function changes.is_unsure(self, epoch)
   return next(self.dead) ~= nil or self.resumed.of < self.lost_at or epoch < self.resumed.at
 end
 
--- No client here restores any more.
-local function check_whole(self)
+-- Notifies all processes when no client here restores any more.
+local function check_restored(self)
   if next(self.restoring) or self.whole[self.here] == self.sent_lost then return end
   self.whole[self.here] = self.sent_lost
   members.send_all(self, "restored", self.sent_lost)
 end
 
---- A client here has restored what was lost until that E; or is gone.
+--- The client here has restored what was lost until `epoch`; nil: the client is gone.
 function changes.restored(self, number, epoch)
   if not self.restoring[number] or epoch and epoch < self.restoring[number] then return end
   self.restoring[number] = nil
-  check_whole(self)
+  check_restored(self)
 end
 
---- Where a shard is: for clients here.
+--- Where a shard is, for clients here.
 function changes.place(self, shard)
   local process = self.hosts[shard]
   local address = process == self.here and self.address_of and self.address_of(shard) or nil
@@ -282,7 +281,7 @@ function changes.place(self, shard)
            process = self.processes[process] and self.processes[process].name }
 end
 
---- Behind the mail of that epoch.
+--- Notifies clients of changes, behind the mail of that epoch.
 function changes.tell_clients(self, epoch)
   while self.renewals[1] and self.renewals[1].at <= epoch do
     local one, places = table.remove(self.renewals, 1), {}
@@ -294,7 +293,7 @@ function changes.tell_clients(self, epoch)
     end
     if one.lost then
       self.sent_lost = epoch
-      check_whole(self)
+      check_restored(self)
     end
   end
   if self.resumed.anew and self.resumed.at <= epoch then

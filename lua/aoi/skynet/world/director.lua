@@ -1,16 +1,19 @@
--- What the map of a world is to be. The first of its processes decides, and where that is gone, the next one; all
--- that it needs to know all processes know. It gives dated orders (changes.lua), one for each epoch at most.
+-- The leader of a world: the process that decides what the map is to be. It is the first process that takes part, and
+-- where that is gone the next one: each exchange (`self`) holds all that a leader needs. It is polled between epochs
+-- and gives dated orders (changes.lua), at most one per epoch:
 --
---   died                 what had shards: successors where the process lives, else in those with the fewest shards
---   restored             clients have brought back what was lost, or have had their time: resume
---   wished               processes join, tiles and shards move: one after another, when nothing is lost or missing
---   otherwise            each process gets as many shards as `nodes` says, and those that are to be drained none
+--   a shard has died     a successor, in its process if that lives, else in the process with the fewest shards
+--   restored             clients have restored what was lost, or their time is over: resume
+--   proposed             processes join, tiles and shards move: one after another, when nothing is lost or missing
+--   otherwise            each process gets as many shards as `nodes` lists, and a process that is drained gets none
 --
---   exchange.asked[key]  { wish =, reply = }: wishes of this process that have not been fulfilled; its key is this
---                        process's, so that they can be sent again to the next leader
---   exchange.wished      of the leader: a list of wishes
---   exchange.building    of the leader: wishes of wall_list.lua, all of which go with the next change
---   exchange.restores    the key of a wish that is fulfilled when clients have brought everything back, in a list
+-- A proposal is a request of a client: move -> asked -> (leader) proposals -> keys of a change -> entered: answered.
+--
+--   exchange.asked[key]  { proposal =, reply = } of this process that are not fulfilled; the key is unique to the
+--                        process, so that a proposal can be sent again to the next leader
+--   exchange.proposals   of the leader: a list of them
+--   exchange.building    of the leader: proposals of wall_list.lua, all of which go with the next change
+--   exchange.restores    { key } of a proposal that is fulfilled when clients have restored everything
 
 local changes = require "aoi.skynet.world.changes"
 local members = require "aoi.skynet.world.members"
@@ -20,14 +23,14 @@ local wall_list = require "aoi.skynet.world.wall_list"
 
 local director = {}
 
-local TILES = 4    -- of a wish
+local TILES = 4    -- of a proposal
 local AHEAD = 3    -- epochs after which every process obeys an order given now
 local APART = changes.FOLLOWS + AHEAD + 2 -- epochs between two moves of shards
 
 director.AHEAD = AHEAD
 
 function director.begin(self, state)
-  self.asked, self.wished, self.wish_key, self.joins, self.building = {}, {}, 0, {}, {}
+  self.asked, self.proposals, self.proposal_key, self.joins, self.building = {}, {}, 0, {}, {}
   self.last_move, self.draining = 0, state.draining or {}
 end
 
@@ -41,20 +44,18 @@ local function count_shards(self)
   return count
 end
 
--- How many shards that process is to have; nil: that is not said.
+-- How many shards that process is to have; nil: any number.
 local function wanted(self, index)
   local process = self.processes[index]
   if self.draining[process.name] then return 0 end
   return self.nodes and (self.nodes[process.name] or 0) or nil
 end
 
--- The process that is to have one more.
+-- The process that gets one more shard: the one with the fewest, but those that are to have none come last.
 local function choose(self, count)
   local best, rank
   for index in pairs(self.processes) do
-    local wants = wanted(self, index)
-    local idle = wants == 0 and 1e6 or 0
-    local its = idle + count[index]
+    local its = count[index] + (wanted(self, index) == 0 and 1e6 or 0)
     if not self.missing[index] and self.processes[index].since <= self.epoch + 1 and
       (not best or its < rank or its == rank and index < best) then
       best, rank = index, its
@@ -64,7 +65,7 @@ local function choose(self, count)
   return best
 end
 
--- Where it will be, and the term of that.
+-- The process and term of the shard after all changes that are under way.
 local function latest(self, shard)
   local host, term = self.hosts[shard], self.terms[shard]
   for _, one in ipairs(self.pending) do
@@ -74,15 +75,15 @@ local function latest(self, shard)
   return host, term
 end
 
--- What has died.
-local function succeed(self)
+-- The change that gives dead shards successors.
+local function replace_dead(self)
   local moves, dead, count = {}, {}, count_shards(self)
   for shard = 1, self.plan.shards do
     local term = self.dead[shard]
     if term then
       dead[shard] = term
       local host, last = latest(self, shard)
-      if term == last then -- else the next instance is there already, and has nothing
+      if term == last then -- else the next instance has begun already, without its state
         moves[shard] = { process = self.processes[host] and not self.missing[host] and host or choose(self, count),
                          term = term + 1 }
       end
@@ -91,8 +92,8 @@ local function succeed(self)
   return { moves = moves, dead = dead, lost = true }
 end
 
--- Whether clients have restored everything, or have had their time; a snapshot has all that it needs.
-local function are_whole(self)
+-- Whether clients have restored everything, or their time is over; a snapshot is restored in full.
+local function have_restored(self)
   if not self.restores and self.epoch >= self.lost_at + self.patience / self.interval then return true end
   for index in pairs(self.processes) do
     if (self.whole[index] or 0) < self.lost_at then return false end
@@ -100,7 +101,7 @@ local function are_whole(self)
   return true
 end
 
--- Shards that are where they are not to be.
+-- A change that moves shards from processes that have too many; nil: there are none.
 local function balance(self)
   local count, moves = count_shards(self), {}
   for shard = 1, self.plan.shards do
@@ -124,7 +125,7 @@ local function balance(self)
   return next(moves) and { moves = moves } or nil
 end
 
--- Those that are to be drained and have nothing more.
+-- A change by which processes leave that are drained and have no shards; nil: there are none.
 local function drained(self)
   local count, gone = count_shards(self), {}
   for index, process in pairs(self.processes) do
@@ -135,31 +136,31 @@ end
 
 local FULFIL = {}
 
-function FULFIL.tiles(_, wish) return { tiles = wish.tiles } end
+function FULFIL.tiles(_, proposal) return { tiles = proposal.tiles } end
 
-function FULFIL.host(self, wish, settled)
-  local index = members.index_of(self.processes, wish.host[2])
+function FULFIL.host(self, proposal, settled)
+  local index = members.index_of(self.processes, proposal.host[2])
   if not settled then return nil end
-  if not index or self.hosts[wish.host[1]] == index then return {} end
-  return { moves = { [wish.host[1]] = { process = index, term = self.terms[wish.host[1]] + 1 } } }
+  if not index or self.hosts[proposal.host[1]] == index then return {} end
+  return { moves = { [proposal.host[1]] = { process = index, term = self.terms[proposal.host[1]] + 1 } } }
 end
 
-function FULFIL.restore(_, wish) return { lost = true, restores = wish.key } end
+function FULFIL.restore(_, proposal) return { lost = true, restores = proposal.key } end
 
-function FULFIL.drain(self, wish)
-  self.draining[wish.drain] = true
+function FULFIL.drain(self, proposal)
+  self.draining[proposal.drain] = true
   return {}
 end
 
 local function fulfil(self, settled)
-  local wish = self.wished[1]
-  if not wish then return nil end
+  local proposal = self.proposals[1]
+  if not proposal then return nil end
   local change
-  for what, f in pairs(FULFIL) do change = wish[what] and f(self, wish, settled) or change end
+  for what, f in pairs(FULFIL) do change = proposal[what] and f(self, proposal, settled) or change end
   if not change then return nil end
-  table.remove(self.wished, 1)
-  change.keys = not change.restores and { wish.key } or nil
-  if wish.drain then change.draining = { [wish.drain] = true } end
+  table.remove(self.proposals, 1)
+  change.keys = not change.restores and { proposal.key } or nil
+  if proposal.drain then change.draining = { [proposal.drain] = true } end
   return change
 end
 
@@ -173,7 +174,7 @@ local function join(self)
   return { join = { index = index, name = name, boot = boot } }
 end
 
--- Whether a change is under way that is not of walls alone.
+-- Whether a change is under way that contains more than walls.
 local function is_changing(self)
   for _, one in ipairs(self.pending) do
     for what in pairs(one.change) do
@@ -184,10 +185,10 @@ local function is_changing(self)
 end
 
 local function decide(self)
-  if next(self.dead) then return succeed(self) end
+  if next(self.dead) then return replace_dead(self) end
   if self.resumed.of < self.lost_at then
     local over = self.epoch >= self.lost_at and not self.resuming_at
-    return over and are_whole(self) and { resume = self.lost_at, anew = self.anew, keys = self.restores } or nil
+    return over and have_restored(self) and { resume = self.lost_at, anew = self.anew, keys = self.restores } or nil
   end
   if next(self.missing) or self.issued == self.epoch then return nil end
   local changing = is_changing(self)
@@ -195,7 +196,7 @@ local function decide(self)
   return fulfil(self, settled) or not changing and join(self) or settled and (balance(self) or drained(self))
 end
 
---- While this process is idle.
+--- The leader decides. Called while its process is between two epochs.
 function director.poll(self)
   if members.leader(self) ~= self.here then return end
   local change = decide(self)
@@ -208,7 +209,7 @@ function director.poll(self)
   self:order("change", change, math.max(self.epoch + AHEAD, self.last_change + 1))
 end
 
---- Of all changes, as they are learned.
+--- Every process takes note of each change as it arrives.
 function director.learn(self, change, at)
   if change.moves then self.last_move = at end
   if change.restores then self.restores, self.anew = { change.restores }, true end
@@ -224,7 +225,7 @@ function director.learn(self, change, at)
   end
 end
 
---- A process is gone, and what its shards had is lost.
+--- A process has been dropped, and the state of its shards is lost.
 function director.dropped(self, index)
   for shard = 1, self.plan.shards do
     local host, term = latest(self, shard)
@@ -234,39 +235,39 @@ function director.dropped(self, index)
       self.anew = true
     end
   end
-  -- There may be another leader: what the former one was asked for is asked again.
-  for _, key in ipairs((sorted_keys(self.asked))) do director.send(self, self.asked[key].wish) end
+  local keys = sorted_keys(self.asked)
+  for _, key in ipairs(keys) do director.send(self, self.asked[key].proposal) end -- there may be another leader
 end
 
--- Wishes --------------------------------------------------------------------------------------------------------------
+-- Proposals -----------------------------------------------------------------------------------------------------------
 
---- To the leader.
-function director.send(self, wish)
+--- Sends a proposal to the leader.
+function director.send(self, proposal)
   local leader = members.leader(self)
   if leader == self.here then
-    director.take(self, wish)
+    director.take(self, proposal)
   elseif self.lines[leader] then
-    self.lines[leader]:send { "wish", wish }
+    self.lines[leader]:send { "wish", proposal }
   end
 end
 
---- Of another process, or of this one.
-function director.take(self, wish)
-  if wish.walls then table.insert(self.building, wish.walls) else table.insert(self.wished, wish) end
+--- The leader takes a proposal of any process.
+function director.take(self, proposal)
+  if proposal.walls then table.insert(self.building, proposal.walls) else table.insert(self.proposals, proposal) end
 end
 
---- wish: tiles = bytes, as of map:assign; or host = { shard, name of a process }; or drain = name; or restore = true:
--- clients bring back what they have; or walls = { verb =, value = }, as of wall_list.lua. reply(epoch) is called when
--- it has been fulfilled, and the epoch is over; of walls reply(epoch, result).
-function director.wish(self, wish, reply)
-  self.wish_key = self.wish_key + 1
-  wish.key = self.here << 32 | self.wish_key
-  if wish.walls then wish.walls.boot, wish.walls.n = self.processes[self.here].boot, self.wish_key end
-  self.asked[wish.key] = { wish = wish, reply = reply }
-  director.send(self, wish)
+--- A new proposal: { tiles = bytes, as of map:assign }, { host = { shard, name of a process } }, { drain = name },
+-- { restore = true }: clients bring back what they have, or { walls = { verb =, value = } }, as of wall_list.lua.
+-- reply(epoch) is called when it is fulfilled and the epoch is over; for walls reply(epoch, result).
+function director.wish(self, proposal, reply)
+  self.proposal_key = self.proposal_key + 1
+  proposal.key = self.here << 32 | self.proposal_key
+  if proposal.walls then proposal.walls.boot, proposal.walls.n = self.processes[self.here].boot, self.proposal_key end
+  self.asked[proposal.key] = { proposal = proposal, reply = reply }
+  director.send(self, proposal)
 end
 
---- Tiles, by number, become that shard's, a few in each epoch. reply() is called when all are, and the epoch is over.
+--- The tiles, by number, become the shard's, a few per epoch. reply(epoch) is called when they are, after that epoch.
 function director.assign(self, list, shard, reply)
   if #list == 0 then return self:tick(reply) end
   for first = 1, #list, TILES do
@@ -276,7 +277,7 @@ function director.assign(self, list, shard, reply)
   end
 end
 
--- A shard without tiles.
+-- The first shard without tiles; nil: there is none.
 local function find_empty(self, owners)
   for shard = 1, self.plan.shards do
     if not tiles.of(self.plan, owners, shard)[1] then return shard end
@@ -311,7 +312,7 @@ end
 
 function MOVES.drain(self, reply, process) director.wish(self, { drain = process }, reply) end
 
---- What an operator asks for: MOVES[name]; reply(epoch), or reply(nil, reason), later.
+--- A request of a client: MOVES[name](self, reply, ...); reply(epoch), or reply(nil, reason), is called later.
 function director.move(self, name, reply, ...)
   local process = name == "host" and select(2, ...) or name == "drain" and (...) or name == "split" and select(2, ...)
   if process and not members.index_of(self.processes, process) then
@@ -320,26 +321,25 @@ function director.move(self, name, reply, ...)
   MOVES[name](self, reply, ...)
 end
 
-local function build(self, wish)
-  local result, key = wall_list.enter(self.walls, wish), self.here << 32 | wish.n
-  local own = wish.boot == self.processes[self.here].boot and self.asked[key]
+local function build(self, proposal)
+  local result, key = wall_list.enter(self.walls, proposal), self.here << 32 | proposal.n
+  local own = proposal.boot == self.processes[self.here].boot and self.asked[key]
   if not own then return end
   self.asked[key] = nil
   self:tick(function(at) own.reply(at, result) end)
 end
 
---- A change has been entered: it may fulfil wishes.
+--- A change has been entered: proposals that it fulfils are answered.
 function director.entered(self, change)
-  for _, wish in ipairs(change.walls or {}) do build(self, wish) end
+  for _, proposal in ipairs(change.walls or {}) do build(self, proposal) end
   for _, key in ipairs(change.keys or {}) do
-    local wish = self.asked[key]
+    local proposal = self.asked[key]
     self.asked[key] = nil
-    if wish and wish.reply then self:tick(wish.reply) end
+    if proposal and proposal.reply then self:tick(proposal.reply) end
   end
 end
 
---- A process that was started asks the leader. Returns its index and what it needs to begin (changes.state), or nil: it
--- is to ask again.
+--- Answers a process that has started with its index and, if the world runs, its state (changes.state); nil: not yet.
 function director.admit(self, name, boot)
   if self.closed or members.leader(self) ~= self.here then return nil end
   for index, process in pairs(self.processes) do

@@ -462,7 +462,7 @@ function TAKE.dead(self, _, shard, term) changes.take_dead(self, shard, term) en
 
 function TAKE.gone(self, ...) members.vote(self, ...) end
 
-function TAKE.wish(self, _, wish) director.take(self, wish) end
+function TAKE.wish(self, _, proposal) director.take(self, proposal) end
 
 function TAKE.request(self, process, key, shard, arguments)
   local function reply(...)
