@@ -1,11 +1,15 @@
--- A world as one of its clients has it: a map (aoi.skynet.map) whose requests go to the shard that owns the entity,
--- wherever that is, and whose moves are sorted by shard. Events come as from an AOI service (aoi.skynet.client).
+-- A world in one of its clients, opened by init.lua: a map (aoi.skynet.map) whose requests go to the shard that owns
+-- the entity, wherever that is, and whose moves are sorted by shard. Events come as from an AOI service
+-- (aoi.skynet.client).
 --
---   outbox               (C) the owner of each entity that has been asked for, and rows of moves by shard; those of
---                        entities whose owner is not known wait until it is found
+--   request --> ask_owner: the owner, if the outbox has it, else the home of the id is asked for it
+--           --> the shard answers: done, or that the entity has moved or is unknown there: the next one is asked
+--
+--   outbox               (C) the owner of each entity that has been asked for, what this client has entered, and rows
+--                        of moves by shard; rows of entities without a known owner wait until it is found
 --   left[id]             the life that this client has ended, and when
 --
--- A node has a number for all its life, given here, whichever shard owns it: that is its handle in messages.
+-- A node keeps one number, given here, whichever shard owns it: it is the node's handle in messages.
 
 local Map = require "aoi.skynet.map"
 local argument = require "aoi.skynet.argument"
@@ -31,18 +35,18 @@ local Member = setmetatable({ noun = "world", together = one_by_one }, { __index
 Member.__index = Member
 
 local MOST_TRIES = 100 -- shards asked one after the other for an entity that changes hands
-local MOST_MISSES = 25 -- epochs in a row in which the home knows none: a client that is alive restores it within 20
-local REMEMBERS = 100  -- epochs for which the lives are known that this client has ended
-local MOST_LEFT = 1000 -- of them before the old ones are looked for
-local MOST_FLUSHES = 4 -- whose moves are under way in an epoch: those of later ones wait for its end
-local MOST_HOPS = 20   -- epochs after which no move comes that was sent before the entity left
+local MOST_MISSES = 25 -- epochs in a row in which the home has no owner: a live client restores it within 20
+local KEEP_LEFT = 100  -- epochs for which lives are kept that this client has ended
+local MOST_LEFT = 1000 -- lives kept before old ones are dropped
+local MOST_FLUSHES = 4 -- in one epoch: moves of later ones wait for its end
+local MOST_HOPS = 20   -- epochs after which no move arrives that was sent before the entity left
 
 --- options: name; number of this client; shards: how many; dimensions; ask(shard, after, name, ...) waits and returns
--- what Shard:request replies, nil where that has died; around(x, y, ex, ey): a list of the shards that own what is in
--- that rectangle around a place, may wait, too; send(shard, message) sends moves, nil if the world is gone;
--- tick_epoch() waits, and returns the epoch; wait(f): waits until the function that f is called with is called; quit().
--- Optional: together(calls), which calls all at once; world_info(); process_of, by shard; on_renewed(shard, address):
--- it has a successor; move_map(name, ...), as of director.move, and map_info() wait, too; sleep(seconds).
+-- what Shard:request replies, nil where the shard has died; around(x, y, ex, ey): a list of the shards that own tiles
+-- in the rectangle around a place, may wait, too; send(shard, message) sends moves, nil if the world is gone;
+-- tick_epoch() waits, and returns the epoch; wait(f) calls f(wake) and waits until wake() is called; quit().
+-- Optional: together(calls), which calls all at once; world_info(); process_of, by shard; on_renewed(shard, place):
+-- the shard has a successor; move_map(name, ...), as of director.move, and map_info() wait, too; sleep(seconds).
 function Member.new(client, options)
   local self = setmetatable({
     epoch_seen = 0, epoch_heard = 0, handle = 0, traits = {}, left = {}, left_count = 0, flushes = 0, flushed_at = 0,
@@ -59,46 +63,41 @@ end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
 
-local function answered(self, status, applied, ...)
+local function note_epoch(self, status, applied, ...)
   self.answered_at = applied or 0
   if applied and applied > self.epoch_seen then self.epoch_seen = applied end
   return status, ...
 end
 
--- Once: "renewed" where the shard has died, or another process has it by now, and its successor is there.
+-- Asks once. Returns "renewed" where the shard has died or moved to another process, after its successor has begun.
 local function ask_once(self, shard, ...)
   local term = self.terms[shard] or 0
   local answer = table.pack(self.ask_now(shard, ...))
   if answer[1] == "retired" then
     self.epoch_seen = math.max(self.epoch_seen, answer[2])
-  elseif answer[1] ~= nil then return table.unpack(answer, 1, answer.n)
+  elseif answer[1] ~= nil then
+    return table.unpack(answer, 1, answer.n)
   end
   if restore.await(self, shard, term) then return "renewed" end
   return false, 0, self:closed_text()
 end
 
-local function unless_renewed(self, again, status, ...)
-  if status == "renewed" then return again(self) end
-  return status, ...
-end
-
---- What Shard:request replies, of the shard's successor where it dies meanwhile.
-function Member:ask(shard, ...)
-  local arguments = table.pack(...)
-  local function again()
-    arguments[1] = math.max(arguments[1], self.epoch_seen)
-    return self:ask(shard, table.unpack(arguments, 1, arguments.n))
+--- Returns what Shard:request replies, of the successor where the shard dies meanwhile.
+function Member:ask(shard, after, ...)
+  while true do
+    local answer = table.pack(ask_once(self, shard, after, ...))
+    if answer[1] ~= "renewed" then return table.unpack(answer, 1, answer.n) end
+    after = math.max(after, self.epoch_seen)
   end
-  return unless_renewed(self, again, ask_once(self, shard, ...))
 end
 
---- Of one shard: true and results; false and a reason; "moved" and a shard; "unknown"; "stale".
+--- Asks one shard. Returns true and results; false and a reason; "moved" and a shard; "unknown"; or "stale".
 function Member:ask_shard(shard, name, ...)
   if self.closed then return false, self:closed_text() end
-  return answered(self, self:ask(shard, self.epoch_seen, name, ...))
+  return note_epoch(self, self:ask(shard, self.epoch_seen, name, ...))
 end
 
--- These answer all the same.
+-- Methods that answer for absent entities, too.
 local ABSENT = { position = true, kind = true, area = true, radius = true, has = true, extent = true, layers = true,
                  explain = true }
 
@@ -109,7 +108,7 @@ end
 
 local function home(self, id) return core.home(id, self.shards) end
 
--- Rows sorted by a key of their id: { [key] = { rows } }, each row an id [, x, y [, z]].
+-- Sorts rows, each an id [, x, y [, z]], by a key of the id: { [key] = { rows } }.
 local function sort_rows(rows, n, values, key_of)
   local sorted = {}
   for i = 0, n - 1 do
@@ -142,28 +141,28 @@ function Member:batch()
   return batches & 0xffffffff
 end
 
--- Entities whose owner is not known, since another client has entered them: their homes are asked, each once. A move of
--- them that comes meanwhile is the last one.
-local function find_lost(self)
+-- Asks homes for the owners that moves wait for, as another client has entered the entities: each home once. A move
+-- that comes meanwhile replaces the waiting one.
+local function find_owners(self)
   local lost, refused = {}, {}
   local n = self.outbox:lost(lost)
   for at, ids in pairs(by_home(self, lost, n, 1)) do
     local ok, owners = self:ask_shard(at, "whose", ids)
     for i, id in ipairs(ids) do
-      local owner, found = ok and owners[i], self.outbox:where(id) -- by another coroutine
+      local owner, found = ok and owners[i], self.outbox:where(id) -- found by another coroutine
       if owner and owner > 0 and not found then
         self.outbox:set(id, owner)
       elseif not owner and not found and self.outbox:drop(id) then
         refused[#refused + 1] = id
-      end -- 0: its client has yet to restore it: the next flush asks again
+      end -- 0: its client has yet to restore it, and the next flush asks again
     end
   end
   if #refused > 0 then self:refuse(refused) end
 end
 
---- What the home of the id answers to a method that takes ids (directory.lua): true and that, false: it knows none; or
--- false and what was wrong. One that was lost with its shard may be restored: that is waited for, and is what
--- "restored" says behind that.
+--- What the home of the id answers to a method that takes ids (directory.lua): true and the answer, false if the id is
+-- not alive; or false and what was wrong. An id that is lost with its shard may be restored: waits for that, and then
+-- returns "restored" as well.
 function Member:ask_home(name, id)
   local restored
   while true do
@@ -175,13 +174,13 @@ function Member:ask_home(name, id)
   end
 end
 
--- The shard says that it does not know the entity: the one to ask next; false: there is none; and "missing" where its
--- home knows none of an entity that this client has entered, or "restored".
+-- The shard does not know the entity. Returns true, the shard to ask next (false: none), and "missing" where the home
+-- knows none though this client has entered the entity, or "restored"; or false and a reason.
 local function next_owner(self, id, shard)
-  self.outbox:set(id, 0) -- a move that waits, of another coroutine perhaps, looks for it
+  self.outbox:set(id, 0) -- a move that waits, of another coroutine perhaps, asks for the owner, too
   local ok, found, restored = self:ask_home("whose", id)
   if not ok then return false, found end
-  -- What this client has entered is somewhere, or will be; or another one has made it leave, which is yet to be heard.
+  -- What this client has entered exists or will be restored, unless another client has made it leave.
   if not found and self.outbox:owns(id) then
     if not self.tick_epoch() then return false, self:closed_text() end
     return true, shard, "missing"
@@ -189,24 +188,24 @@ local function next_owner(self, id, shard)
   return true, found, restored
 end
 
-local function made(name, ...)
+local function evaluate(name, ...)
   if name:find "^restore_" and type((...)) == "function" then return (...)() end
   return ...
 end
 
---- To the owner of an entity, wherever it is now; the collected moves go first. Where the last of them went to another
--- shard than the owner, as the entity had changed hands, the request goes the same way: it always comes after it. What
--- restore.lua asks may have a function in place of arguments, which makes one each time that a shard is asked.
+--- Asks the owner of an entity, wherever it is now, after sending the collected moves. If the last of these went to
+-- another shard, as the entity had changed hands, the request goes the same way, so that it comes after it. Requests
+-- of restore.lua may have a function in place of arguments, which makes them anew for each shard that is asked.
 function Member:ask_owner(name, id, ...)
   if not restore.await(self) then return false, self:closed_text() end
-  if self.outbox:count() > 0 then find_lost(self) end
+  if self.outbox:count() > 0 then find_owners(self) end
   push_moves(self)
   local owner, sent = self.outbox:where(id)
   local shard, batch, same, missing = sent or owner, self:batch(), 0, 0
   for _ = 1, MOST_TRIES do
     local answer = { "unknown" }
     if shard then
-      answer = table.pack(answered(self, ask_once(self, shard, self.epoch_seen, name, id, made(name, ...))))
+      answer = table.pack(note_epoch(self, ask_once(self, shard, self.epoch_seen, name, id, evaluate(name, ...))))
     end
     local status, reason = answer[1], answer[2]
     if status == "renewed" then
@@ -223,7 +222,7 @@ function Member:ask_owner(name, id, ...)
       local ok, found, how = next_owner(self, id, shard)
       if not ok then return false, found end
       missing = how == "missing" and missing + 1 or 0
-      -- It may have come there, or come back, meanwhile; or it has only been claimed.
+      -- The entity may have come to that shard meanwhile, or has only been claimed.
       same = found == shard and how ~= "restored" and same + 1 or 0
       local own = self.outbox:owns(id)
       if missing > MOST_MISSES or not own and (not found or same > 1) then return no_entity(name, id) end
@@ -235,24 +234,20 @@ function Member:ask_owner(name, id, ...)
   return false, ("entity %d cannot be found: it changes hands too often"):format(id)
 end
 
--- The methods whose requests are not simply for the owner: own[name](self, ...), as `request`.
-local own = {}
-questions(own)
-watching(Member, own)
-moving.add(Member, own)
-building.add(own)
-
-local function dispatch(self, name, ...)
-  if own[name] then return own[name](self, ...) end
-  return self:ask_owner(name, ...)
-end
+-- The methods that do more than ask the owner: requests[name](self, ...) returns what `request` does.
+local requests = {}
+questions(requests)
+watching(Member, requests)
+moving.add(Member, requests)
+building.add(requests)
 
 local function request(self, name, ...)
   if self.closed then return false, self:closed_text() end
-  return dispatch(self, name, methods.checked(name, ...))
+  if requests[name] then return requests[name](self, methods.checked(name, ...)) end
+  return self:ask_owner(name, methods.checked(name, ...))
 end
 
---- A request of a method: true and its results, or false and what was wrong.
+--- Makes the request of a method: true and its results, or false and what was wrong.
 function Member:request(name, ...) return caught(pcall(request, self, name, ...)) end
 
 -- Entities ----------------------------------------------------------------------------------------------------------
@@ -285,9 +280,10 @@ local function claim_all(self, name, rows, n, values)
   return true, lives, owners, stamps
 end
 
--- Shard after shard. Where a home dies or a tile changes hands meanwhile, its rows are claimed again. Ids that have
--- entered are added to `done`; of those that have not, no claim is left. name: of the method; more: of the one row, as
--- of the owner's `enter`. Returns true and what that returns, or false and what was wrong.
+-- Claims rows at their homes and enters them, shard after shard. Where a home dies or a tile changes hands meanwhile,
+-- its rows are claimed again. Adds to `done` the ids that have entered, and releases the claims of others. name: of the
+-- method; more: what the one row enters with, as of the owner's `enter`. Returns true and its result, or false and
+-- what was wrong.
 local function enter_rows(self, name, rows, n, values, kind, done, more)
   local ok, lives, owners, stamps = claim_all(self, name, rows, n, values)
   if not ok then return false, lives end
@@ -319,7 +315,7 @@ local function enter_checked(self, id, x, y, z, kind, more)
   return enter_rows(self, "enter", { id, x, y, z }, 1, self.dimensions + 1, kind, {}, more)
 end
 
-function own.enter(self, id, x, y, ...)
+function requests.enter(self, id, x, y, ...)
   local d, z, kind = self.dimensions, nil, ...
   if d == 3 then z, kind = ... end
   for i = d, select("#", ...) do
@@ -333,14 +329,14 @@ function own.enter(self, id, x, y, ...)
   return false, reason
 end
 
---- e: id, x, y, z, kind. Returns what the owner's `enter` does.
+--- e: id, x, y, z, kind. Returns what the owner's `enter` returns.
 function Member:request_enter(e, more)
   local z = self.dimensions == 3 and e.z or nil
   return caught(pcall(enter_checked, self, e.id, e.x, e.y, z, e.kind, more))
 end
 
---- All or none: where another service takes an id while its row is claimed again, what has entered by then leaves.
-function own.enter_many(self, rows, given, ...)
+--- All or none: if another client takes an id while its row is claimed again, the rows that have entered leave.
+function requests.enter_many(self, rows, given, ...)
   local n, values = argument.rows(rows, given, self.dimensions + 1, "enter_many")
   local kind = ...
   if select("#", ...) == 0 and n ~= #rows // values then
@@ -350,15 +346,15 @@ function own.enter_many(self, rows, given, ...)
   kind = kind == nil and 1 or argument.integer(kind, 3, "enter_many", 0)
   local done = {}
   local ok, reason = enter_rows(self, "enter_many", rows, n, values, kind, done)
-  for i = 1, ok and 0 or #done do own.leave(self, done[i]) end
+  for i = 1, ok and 0 or #done do requests.leave(self, done[i]) end
   return ok, reason
 end
 
--- By then their homes have heard.
+-- Drops old entries: their homes have been notified by now.
 local function forget_left(self)
   self.left_count = 0
   for id, left in pairs(self.left) do
-    if left.epoch < self.epoch_seen - REMEMBERS then
+    if left.epoch < self.epoch_seen - KEEP_LEFT then
       self.left[id] = nil
     else
       self.left_count = self.left_count + 1
@@ -366,7 +362,7 @@ local function forget_left(self)
   end
 end
 
-function own.leave(self, id)
+function requests.leave(self, id)
   local ok, life = self:ask_owner("leave", id)
   if not ok then return false, life end
   taking.forget(self, id)
@@ -382,10 +378,10 @@ end
 -- Moving ------------------------------------------------------------------------------------------------------------
 
 --- rows: id, x, y [, z], ...: as many calls of `move`.
-function own.move_many(self, rows, n) return self:put_rows("move_many", rows, n) end
+function requests.move_many(self, rows, n) return self:put_rows("move_many", rows, n) end
 
--- Back-pressure: who flushes more often than there are epochs sends no more than a shard can apply, as moves that wait
--- are one row an entity. They go when an epoch has been reported, or with the next request.
+-- Back-pressure: a client that flushes more often than epochs pass sends no more than a shard can apply, as moves that
+-- wait take one row an entity. They go when an epoch has been reported, or with the next request.
 local function wait_for_epoch(self)
   if self.ticking then return end
   self.ticking = true
@@ -399,15 +395,15 @@ local function wait_for_epoch(self)
 end
 
 local function flush(self)
-  if self.outbox:count() > 0 then find_lost(self) end
+  if self.outbox:count() > 0 then find_owners(self) end
   local seq = self.client.inbox:seq() -- a message of events means another epoch
   self.flushes, self.flushed_at = seq == self.flushed_at and self.flushes + 1 or 1, seq
   if self.flushes > MOST_FLUSHES then return wait_for_epoch(self) end
   if not push_moves(self) then return false end
 end
 
---- The end of the caller's tick: its moves go out, one message to each shard concerned; if that has happened several
--- times in this epoch already, at its end. With `rows`, they are moved first.
+--- The end of the caller's tick: sends the moves, one message to each shard concerned; after several flushes in one
+-- epoch, at its end. With `rows`, they are moved first.
 function Member:flush(rows, n)
   self:check_open()
   local ok, reason = true, nil
@@ -416,7 +412,7 @@ function Member:flush(rows, n)
   if flush(self) == false then error(self.client:lose(), 2) end
 end
 
---- Waits for an epoch that takes all that this client has sent; returns how many events it heard meanwhile.
+--- Waits for an epoch that contains all that this client has sent; returns how many events it received meanwhile.
 function Member:tick()
   self:check_open()
   self.flushes, self.flushed_at = 0, false
@@ -430,20 +426,20 @@ function Member:tick()
   return after - before
 end
 
---- Shards have successors, from that epoch on: bytes as of RENEWED in wire.lua.
+--- Shards have successors from that epoch on; bytes: of RENEWED in wire.lua.
 function Member:take_renewed(epoch, bytes) return restore.renewed(self, epoch, bytes) end
 
---- As taking.taken, of a message. Where nodes are still here, their last words are lost with a shard.
+--- A message TAKEN: as taking.taken. The events that end nodes are lost where a shard has died, so they are asked for.
 function Member:taken(...)
   local had, nodes_end = taking.taken(self, ...)
   if nodes_end then self.client.fork(function() restore.end_nodes(self, math.huge) end) end
   return had
 end
 
--- What messages say of routes --------------------------------------------------------------------------------------
+-- Routes ------------------------------------------------------------------------------------------------------------
 
--- A move that was still on its way when this client made the entity leave is no news.
-local function forget_own(self, ids, epoch)
+-- Without entities that this client has made leave: a move may have been under way then.
+local function without_left(self, ids, epoch)
   local others = {}
   for _, id in ipairs(ids) do
     local left = self.left[id]
@@ -452,24 +448,24 @@ local function forget_own(self, ids, epoch)
   return others
 end
 
---- The shards have refused moves of them in that epoch; nil: it is known here that they are not in the world.
+--- Reports that moves of these entities have been refused: by the shards in that epoch; nil: by this client.
 function Member:refuse(ids, epoch)
-  if epoch then ids = forget_own(self, ids, epoch) end
+  if epoch then ids = without_left(self, ids, epoch) end
   if #ids == 0 then return end
   self.counters.refused = self.counters.refused + #ids
   for _, id in ipairs(ids) do self.outbox:set(id, 0) end
   self.client:report_refused(self, ids, #ids)
 end
 
--- Another client has made it leave; this one may have entered another life of it since.
+-- Another client has made that life leave; this one may have entered another since.
 local function forget_life(self, id, life)
   if self.outbox:owns(id) == life then taking.forget(self, id) end
 end
 
---- list: n rows of an entity, the shard that owns it from that epoch on, and a life; 0: a move of it has been refused.
+--- list: n rows of an entity, the shard that owns it from that epoch on, and a life; shard 0: a move was refused.
 function Member:take_routes(list, n, epoch)
   local refused = {}
-  self.epoch_heard = math.max(self.epoch_heard, epoch) -- requests wait for epoch_seen alone: shards have answered that
+  self.epoch_heard = math.max(self.epoch_heard, epoch) -- requests wait for epoch_seen, which shards have answered
   for i = 1, 3 * n, 3 do
     local id, shard = list[i], list[i + 1]
     if shard == outlet.LEFT then
@@ -491,7 +487,7 @@ function Member:forget(...)
   restore.wake(self)
 end
 
---- Leaves the world with everything that this client has put into it. No events; closing twice is harmless.
+--- Leaves the world with everything that this client has entered or added. No events; closing twice is harmless.
 function Member:close()
   if self.closed then return end
   if self.ticking then push_moves(self) end
@@ -501,7 +497,7 @@ end
 
 Member.__close, Member.__len, Member.__eq = Member.close, Map.__len, rawequal
 
---- The shard that owns an entity, and the process where that lives.
+--- The shard that owns an entity, and the name of its process.
 function Member:where(id)
   local ok, reason = self:request("where", id)
   if not ok then error(reason, 2) end
@@ -509,19 +505,19 @@ function Member:where(id)
   return shard, self.process_of and self.process_of[shard]
 end
 
---- The last epoch of which this client has heard.
+--- The last epoch that has been reported to this client.
 function Member:epoch() return math.max(self.epoch_seen, self.epoch_heard) end
 
 -- on_late(f): f(names, seconds) is called each second while this process waits for shards or processes, and f({}, 0)
--- when that is over.
+-- when the wait is over.
 handlers.setters(Member, function(world, _, f) world.late = f end, { "late" })
 
---- save(shard, epoch, bytes) is called for each shard: what that has at the end of one epoch. Returns that.
+--- save(shard, epoch, bytes) is called for each shard with its state at the end of one epoch, which is returned.
 function Member:snapshot(save)
   return results(self:request("snapshot", save))
 end
 
---- Numbers by shard, and of the barrier here, for a console.
+--- Numbers by shard, and of the barrier of this process, for a console.
 function Member:info()
   local info = { world = self.world_info and self.world_info() or {}, client = self.client:info() }
   for name, value in pairs(self.counters) do info.client[name] = value end

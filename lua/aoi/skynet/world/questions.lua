@@ -1,13 +1,15 @@
--- Questions to several shards of a world: own[name](self, ...) of aoi.skynet.world.member, which return true and the
--- answer, or false and what was wrong. The answers of all shards are of one epoch, if that can be had.
+-- Questions of a client to several shards of a world: requests[name](self, ...) of member.lua, which return true and
+-- the answer, or false and what was wrong. All shards answer for the same epoch, if that can be had.
 
 local argument = require "aoi.skynet.argument"
 local snapshot = require "aoi.skynet.world.snapshot"
 
-local MOST_ROUNDS = 6 -- in which shards are asked for answers of one epoch
+local requests = {}
 
--- Asks all at once, each as soon as that epoch has been applied there. Fills the answers by shard, packed: true, the
--- epoch, and the shard's results. Returns the latest epoch and whether it is that of all answers; or nil and a reason.
+local MOST_ROUNDS = 6 -- of asking shards for answers of one epoch
+
+-- Asks all shards at once, each to answer once it has applied epoch `after`. Fills the answers by shard, packed: true,
+-- epoch, results. Returns the latest epoch, and whether all answers are of that; or nil and a reason.
 local function ask_together(self, shards, answers, after, name, ...)
   local calls, arguments = {}, table.pack(...)
   for i, shard in ipairs(shards) do
@@ -27,7 +29,7 @@ local function ask_together(self, shards, answers, after, name, ...)
   return latest, same
 end
 
--- Adds the shards of another list. Returns whether there is a new one.
+-- Adds the shards of another list that are missing. Returns whether there are any.
 local function add_missing(shards, others)
   local known, n = {}, #shards
   for _, shard in ipairs(shards) do known[shard] = true end
@@ -37,10 +39,10 @@ local function add_missing(shards, others)
   return #shards > n
 end
 
--- One answer of each shard, all of the same epoch, as between two epochs entities change hands: if not by chance, they
--- are asked for one to come, that is a little farther away each time. find() lists the shards; tiles may have changed
--- owners until they answer, and so it is called again behind each round. Returns true, the answers by shard, the
--- shards, and the epoch, nil where after some rounds there was none; or false and a reason.
+-- One answer of each shard, all of the same epoch, as entities change hands from one epoch to the next. Where the
+-- answers differ in epoch, shards are asked for a later one, a little farther ahead each time. find() lists the shards;
+-- as tiles may change owners meanwhile it is called again after each round. Returns true, the answers by shard, the
+-- shards, and the epoch, nil where there was no common one after some rounds; or false and a reason.
 local function ask_all(self, find, name, ...)
   local answers, after, ahead, shards = {}, self.epoch_seen, 1, table.move(find(), 1, self.shards, 1, {})
   if #shards == 0 then return true, answers, shards, self.answered_at end
@@ -57,8 +59,8 @@ local function ask_all(self, find, name, ...)
   return true, answers, shards
 end
 
--- The answers of several shards, each a list of rows, one behind the other, and the epoch. None stands there twice,
--- as its first values say: one or two.
+-- Joins the answers of several shards, lists of rows of `width` values, without duplicates: rows are equal where their
+-- first values, one or two, are. Returns true, the rows and their number; sets answered_at to the epoch.
 local function gather(self, find, width, firsts, name, ...)
   local ok, answers, shards, epoch = ask_all(self, find, name, ...)
   if not ok then return false, answers end
@@ -84,8 +86,8 @@ local function all_shards(self)
   return function() return shards end
 end
 
--- A watcher that sees it stands with its owner or with one of the shards that have it as a ghost.
-local function viewers(self, id)
+-- The viewers of an entity are owned by its owner, or by a shard of its audience.
+function requests.viewers(self, id)
   for round = 1, MOST_ROUNDS do
     local ok, shards = self:ask_owner("viewers", id)
     if not ok then return false, shards end
@@ -94,14 +96,14 @@ local function viewers(self, id)
     if not good then return false, list end
     local even = #shards > 0 and self.answered_at == asked_at
     if even or #shards == 0 or round == MOST_ROUNDS then
-      if not even then self.answered_at = nil end -- it enters with the next epoch; or it changes hands all the time
+      if not even then self.answered_at = nil end -- the entity has yet to enter, or changes hands all the time
       return true, list, n
     end
   end
 end
 
--- A method in each shard where the entity is, once: true and what any of them answers, each once; or false and what was
--- wrong.
+-- Calls a method once in each shard that has the entity. Returns true and a list of all values answered, without
+-- duplicates; or false and what was wrong.
 local function in_audience(self, id, name, ...)
   local ok, shards = self:ask_owner(name, id)
   if not ok then return false, shards end
@@ -116,27 +118,27 @@ local function in_audience(self, id, name, ...)
   return true, all
 end
 
-local function knowers(self, id)
+function requests.knowers(self, id)
   local ok, clients = in_audience(self, id, "knowers")
   if not ok then return false, clients end
   local list = self.addresses_of(clients)
   return true, list, #list
 end
 
-local function broadcast(self, id, bytes)
+function requests.broadcast(self, id, bytes)
   if type(bytes) ~= "string" then argument.fail(2, "broadcast", 0, "string expected, got %s", type(bytes)) end
   local ok, clients = in_audience(self, id, "broadcast", bytes)
   return ok, ok and #clients or clients
 end
 
-local function where(self, id)
+function requests.where(self, id)
   local ok, has = self:ask_owner("has", id)
   if ok and not has then argument.fail(1, "where", 0, "no entity %d", id) end
   return ok, has
 end
 
--- Of an entity that is nowhere it is what an empty space says.
-local function explain(self, ...)
+-- For an entity that is nowhere the answer is an empty space's.
+function requests.explain(self, ...)
   local ok, reason, text = self:ask_owner("explain", ...)
   if not ok or reason then return ok, reason, text end
   local empty = { core = require("aoi").new(), find = function() end }
@@ -155,7 +157,7 @@ local function extents(area)
   return math.max(ex + margin, area.keep or 0), math.max(ey + margin, area.keep or 0)
 end
 
--- The same, 0 where it is no area: the shards there say what is wrong with it.
+-- The same; 0, 0 for an invalid area, as the shards there report what is wrong with it.
 local function reach(area)
   local ok, ex, ey = pcall(extents, area)
   if ok and math.type(ex) and math.type(ey) and ex >= 0 and ey >= 0 then return ex, ey end
@@ -167,13 +169,13 @@ local function around(self, x, y, area)
   return function() return self.around(x, y, ex, ey) end
 end
 
-local function near(self, x, y, ...)
+function requests.near(self, x, y, ...)
   argument.place(self.dimensions, 1, "near", x, y, (...))
   local area = self.dimensions == 3 and select(2, ...) or (...)
   return gather(self, around(self, x, y, area), 1, 1, "near_here", x, y, ...)
 end
 
--- Entities with a number each, by that, equal ones by id, as a space does it: a list of pairs.
+-- Like gather, for rows of an id and a number: sorted by number, then by id, as a space does it. A list of pairs.
 local function gather_by_number(self, find, name, ...)
   local ok, list, n = gather(self, find, 2, 1, name, ...)
   if not ok then return false, list end
@@ -183,8 +185,8 @@ local function gather_by_number(self, find, name, ...)
   return true, sorted
 end
 
--- By time. The shards say what is wrong with the radius.
-local function sweep(self, ...)
+-- By time. An invalid radius is reported by the shards.
+function requests.sweep(self, ...)
   local d = self.dimensions
   local at = { ... }
   argument.place(2 * d, 1, "sweep", ...)
@@ -199,7 +201,7 @@ local function sweep(self, ...)
   return true, list, #hits
 end
 
--- The shards within reach of any row, as one rectangle.
+-- The shards within reach of any row: those of one rectangle around all.
 local function around_rows(self, rows, area)
   local low, high = { math.huge, math.huge }, { -math.huge, -math.huge }
   local d = self.dimensions
@@ -213,13 +215,13 @@ local function around_rows(self, rows, area)
       low[a], high[a] = math.min(low[a], v), math.max(high[a], v)
     end
   end
-  if low[1] > high[1] then return function() return { 1 } end end -- a shard says what is wrong with the area
+  if low[1] > high[1] then return function() return { 1 } end end -- no rows: one shard checks the area
   local ex, ey = reach(area)
   local x, y = low[1] / 2 + high[1] / 2, low[2] / 2 + high[2] / 2
   return function() return self.around(x, y, (high[1] - low[1]) / 2 + ex, (high[2] - low[2]) / 2 + ey) end
 end
 
-local function near_many(self, rows, area, mask)
+function requests.near_many(self, rows, area, mask)
   if type(rows) ~= "table" then argument.fail(1, "near_many", 0, "table expected, got %s", type(rows)) end
   local ok, answers, shards = ask_all(self, around_rows(self, rows, area), "near_many_here", rows, area, mask)
   if not ok then return false, answers end
@@ -241,7 +243,7 @@ local function near_many(self, rows, area, mask)
 end
 
 -- Nearest first.
-local function nearest(self, x, y, ...)
+function requests.nearest(self, x, y, ...)
   local z, n, radius, mask = nil, ...
   if self.dimensions == 3 then z, n, radius, mask = ... end
   argument.place(self.dimensions, 1, "nearest", x, y, z)
@@ -255,8 +257,8 @@ local function nearest(self, x, y, ...)
   return true, list, #list
 end
 
-local function sum(self, name)
-  local ok, answers = ask_all(self, all_shards(self), name)
+function requests.count(self)
+  local ok, answers = ask_all(self, all_shards(self), "count_here")
   if not ok then return false, answers end
   local total = 0
   for shard = 1, self.shards do total = total + answers[shard][3] end
@@ -264,7 +266,7 @@ local function sum(self, name)
 end
 
 -- The sums over all shards; ghosts count in each of them.
-local function stats(self)
+function requests.stats(self)
   local total = {}
   for shard = 1, self.shards do
     local ok, one = self:ask_shard(shard, "stats_here")
@@ -274,8 +276,8 @@ local function stats(self)
   return true, total
 end
 
---- The bytes of all shards, as of the end of an epoch that has what this client has sent.
-local function save_all(self, save)
+--- The bytes of all shards at the end of one epoch, which contains all that this client has sent.
+function requests.snapshot(self, save)
   if type(save) ~= "function" then argument.fail(1, "snapshot", 0, "function expected, got %s", type(save)) end
   self:tick()
   local ok, answers, _, epoch
@@ -287,7 +289,7 @@ local function save_all(self, save)
   return true, epoch
 end
 
-local function check(self)
+function requests.check(self)
   for shard = 1, self.shards do
     local ok, reason = self:ask_shard(shard, "check_here")
     if not ok then return false, reason end
@@ -295,10 +297,8 @@ local function check(self)
   return true, true
 end
 
-return function(own)
-  own.viewers, own.near, own.nearest, own.stats, own.check = viewers, near, nearest, stats, check
-  own.snapshot, own.explain, own.where = save_all, explain, where
-  own.knowers, own.broadcast, own.sweep, own.near_many = knowers, broadcast, sweep, near_many
-  function own.ids(self) return gather(self, all_shards(self), 1, 1, "ids_here") end
-  function own.count(self) return sum(self, "count_here") end
+function requests.ids(self) return gather(self, all_shards(self), 1, 1, "ids_here") end
+
+return function(into)
+  for name, f in pairs(requests) do into[name] = f end
 end

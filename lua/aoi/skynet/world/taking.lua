@@ -1,24 +1,24 @@
--- Entities of a world that clients take over from each other, as one of the clients has it. A message TAKEN comes with
--- the epoch, and may be older than an answer: take-overs of a life have numbers, which ascend.
+-- Entities of a world that clients take over from each other, in one of these clients (`self`, member.lua). The former
+-- owner gets a message TAKEN with the events of the epoch, which may be older than an answer: the take-overs of a life
+-- have ascending numbers.
 --
---   ent.barred[client], member.barred[id][client]   the number of the take-over by which that former owner has lost it;
---                                                   the highest one is that of the present owner
+--   ent.barred[client], member.barred[id][client]   the number of the take-over by which that client, a former owner,
+--                                                   has lost the entity; the highest is the present owner's take-over
 
 local sorted_keys = require "aoi.skynet.sorted_keys"
 local wire = require "aoi.skynet.wire"
 
 local taking = {}
 
---- The number of the last one: 0 where there has been none.
+--- The highest number of a take-over: 0 where there has been none.
 function taking.last(barred)
   local last = 0
   for _, number in pairs(barred or {}) do last = math.max(last, number) end
   return last
 end
 
---- Another client has taken that life over by the take-over of that number. Returns whether this client had it until
--- then; and whether nodes of it, which end, are still here. Those that it has added since are as any on others'
--- entities.
+--- Another client has taken that life over, by the take-over of that number. Returns whether this client had it, and
+-- whether nodes of it, which end, are still here: nodes that this client has added since stay.
 function taking.taken(self, id, life, number)
   if self.outbox:owns(id) ~= life or taking.last(self.barred[id]) >= number then return false end
   self.outbox:disown(id)
@@ -31,29 +31,29 @@ function taking.taken(self, id, life, number)
   return true, nodes_end
 end
 
---- The entity has left.
+--- The entity has left, or another life of its id has come.
 function taking.forget(self, id)
   self.outbox:forget(id)
   self.traits[id], self.barred[id] = nil, nil
 end
 
---- As those of aoi.skynet.world.watching. The former owner restores it no more, this one does.
+--- A method of watching.lua. From now on this client restores the entity, and the former owner does not.
 function taking.take_over(self, id)
   local done, life, kind, all, barred, x, y, z = self:ask_owner("take_over", id)
   if not done then return false, life end
-  taking.taken(self, id, life, taking.last(barred)) -- where it has taken back what it does not know to be lost
+  taking.taken(self, id, life, taking.last(barred)) -- this client may have yet to be notified that it had lost it
   self.traits[id], self.barred[id] = all, barred
   self.outbox:keep(id, self.outbox:where(id), life, kind, x, y, z)
   return true, x, y, z
 end
 
---- Its last move may have been lost on the way.
+--- Repeats the last move of an entity, which may have been lost.
 function taking.move_again(self, id)
   if self.outbox:has_moved(id) then self.outbox:move(id, select(3, self.outbox:owns(id))) end
 end
 
---- After the death of a shard: what this client has taken over is its own though a former owner, which has not heard of
--- that, has brought it back; and that hears of it.
+--- After the death of a shard: a former owner that has yet to be notified of a take-over may have restored the entity.
+-- It is taken over again, and the former owner is notified.
 function taking.keep_all(self)
   for _, id in ipairs((sorted_keys(self.barred))) do
     local life, barred = self.outbox:owns(id), self.barred[id]

@@ -1,35 +1,35 @@
--- Nodes, overrides and client views of a world, as one of its clients asks for them: own[name](self, ...) of
--- aoi.skynet.world.member, which return true and the answer, or false and what was wrong. What the owner accepts is
--- kept, for the case that its shard dies (restore.lua).
+-- Nodes, overrides and client views of a world, as one of its clients asks for them: requests[name](self, ...) of
+-- member.lua, which return true and the answer, or false and what was wrong. What the owner has accepted is kept in
+-- mine, lent (nodes whose events another service receives) and views: restore.lua brings it back after a death.
 
 local argument = require "aoi.skynet.argument"
 local methods = require "aoi.skynet.methods"
 local taking = require "aoi.skynet.world.taking"
 local wire = require "aoi.skynet.wire"
 
-local own = {}
+local requests = {}
 
--- The number of the client at that address, and a handle of a node there.
+-- The number of the client at that address, and a handle for a node whose events it receives. Raises.
 local function client_at(self, address, n, name)
   local to, handle = self.foreign_handle(argument.integer(address, n, name, 0))
   if to then return to, handle end
   argument.fail(n, name, 0, "service :%08x has not opened world '%s'", address, self.name)
 end
 
--- Options of a client view; then `to`, the number of that client, and `fd`: nil where they are not named. Raises.
+-- Options of a client view, `to` as the number of that client, and `fd`; both nil where they are not given. Raises.
 local function view_options(self, n, name, options)
   local given, to, fd = argument.view_options(n, name, options)
   if to ~= nil then to = client_at(self, to, n, name) end
   return given, to, fd
 end
 
--- The owner has made it.
+-- Keeps a client view that the owner has made.
 local function keep_view(self, id, life, area, options, to, fd)
   self.views[id] = { area = area, options = options, client = to, fd = fd, life = life, since = self.answered_at + 1,
                      pins = {} }
 end
 
--- With a handle of its own. Its events count from an epoch on that is not known yet.
+-- A record with a handle of its own. No resync has to name it before the epoch of its addition is known.
 local function new_record(self, id, node, handlers)
   repeat
     self.handle = self.handle % (wire.GATE - 1) + 1
@@ -39,8 +39,8 @@ local function new_record(self, id, node, handlers)
   return record
 end
 
--- What the owner is asked to add: the arguments of its add_node behind the entity. Events may come before the answer,
--- so the record of the node is there by then; one whose events go elsewhere has none. Raises.
+-- Checks what the owner is to add, and collects the arguments of its add_node. Events may come before the answer, so
+-- the node's record is made here, unless its events go to another service. Raises.
 local function prepare(self, id, node, area, handlers, options)
   id, node = methods.checked("add_node", id, node)
   local item = { id = id, node = node, positions = options and options.positions or nil }
@@ -57,7 +57,7 @@ local function prepare(self, id, node, area, handlers, options)
   return item
 end
 
--- The owner has added it, with that area as bytes; nil: it has not.
+-- The answer of the owner: the node's area as bytes; nil: the node has not been added.
 local function finish(self, item, area)
   local record = item.record or { watcher = item.id, node = item.node, handle = item.handle, to = item.to }
   if not area and item.record then
@@ -69,13 +69,13 @@ local function finish(self, item, area)
   record.area, record.positions, record.sight, record.linger = area, item.positions, item.sight, item.linger
   if record.to then
     self.lent[item.handle] = record
-  elseif self.records[item.handle] == record then -- else it has already been closed
+  elseif self.records[item.handle] == record then -- else the node has already been closed
     self.client.inbox:since(item.handle, self.answered_at + 1)
     self:own_record(record)
   end
 end
 
---- As that of a map.
+--- Overrides the method of Map.
 local function request_node(self, id, node, area, handlers, options)
   if self.closed then return false, self:closed_text() end
   local good, item = pcall(prepare, self, id, node, area, handlers, options)
@@ -86,7 +86,7 @@ local function request_node(self, id, node, area, handlers, options)
   return false, packed
 end
 
--- The home of the id is asked for it, then the owner for all the rest.
+-- Overrides the method of Map: one request to the home of the id, then one to the owner with everything.
 local function request_join(self, e, nodes, handlers, view)
   if self.closed then return false, self:closed_text() end
   local items, more = {}, { nodes = {} }
@@ -106,7 +106,7 @@ local function request_join(self, e, nodes, handlers, view)
   return true
 end
 
--- Of a node that this client has added: its record, or what it has lent; nil: it is another's.
+-- What is kept of a node that this client has added: its record, or an entry of `lent`; nil: another has added it.
 local function kept_node(self, id, node)
   local record = self.mine[id] and self.mine[id][node]
   if record then return record end
@@ -116,7 +116,7 @@ local function kept_node(self, id, node)
 end
 
 for _, name in ipairs { "set_area", "set_radius", "set_facing", "set_mask" } do
-  own[name] = function(self, id, node, ...)
+  requests[name] = function(self, id, node, ...)
     local ok, area = self:ask_owner(name, id, node, ...)
     if not ok then return false, area end
     local kept = kept_node(self, id, node)
@@ -125,7 +125,7 @@ for _, name in ipairs { "set_area", "set_radius", "set_facing", "set_mask" } do
   end
 end
 
-function own.remove_node(self, id, node)
+function requests.remove_node(self, id, node)
   local kept = kept_node(self, id, node)
   local ok, reason = self:ask_owner("remove_node", id, node)
   if not ok then return false, reason end
@@ -133,19 +133,19 @@ function own.remove_node(self, id, node)
   return true
 end
 
-function own.set_kind(self, id, kind)
+function requests.set_kind(self, id, kind)
   kind = argument.integer(kind, 2, "set_kind", 0)
   local ok, reason = self:ask_owner("set_kind", id, kind)
   if ok then self.outbox:rekind(id, kind) end
   return ok, reason
 end
 
--- The life of a target, as its home knows, false: there is none. Raises.
+-- The life of a target, as its home has it; false: there is none. Raises.
 local function life_of(self, target) return methods.answered(self:ask_home("lives_of", target)) end
 
 local HOWS = { hide = true, show = true, match = true }
 
-function own.override(self, id, node, target, how)
+function requests.override(self, id, node, target, how)
   if how ~= nil and not HOWS[how] then argument.fail(4, "override", 0, "'hide', 'show', 'match' or nil expected") end
   local life = life_of(self, target)
   if not life then argument.fail(3, "override", 0, "no entity %d", target) end
@@ -158,8 +158,8 @@ function own.override(self, id, node, target, how)
   return done, reason
 end
 
--- Those whose targets are still alive.
-function own.overrides(self, id, node)
+-- Without those whose targets have ended.
+function requests.overrides(self, id, node)
   local ok, list = self:ask_owner("overrides", id, node)
   if not ok then return false, list end
   local alive, n = {}, 0
@@ -173,7 +173,7 @@ function own.overrides(self, id, node)
 end
 
 for _, name in ipairs { "set_extent", "set_layers", "set_priority", "put" } do
-  own[name] = function(self, id, ...)
+  requests[name] = function(self, id, ...)
     local done, all = self:ask_owner(name, id, ...)
     if not done then return false, all end
     if self.outbox:owns(id) then self.traits[id] = all end
@@ -182,12 +182,12 @@ for _, name in ipairs { "set_extent", "set_layers", "set_priority", "put" } do
 end
 
 for _, name in ipairs { "attach", "carrier", "passengers" } do
-  own[name] = function()
+  requests[name] = function()
     return false, ("attempt to call '%s' of a world (entities are attached in maps alone)"):format(name)
   end
 end
 
-function own.add_client(self, id, area, options)
+function requests.add_client(self, id, area, options)
   local given, to, fd = view_options(self, 3, "add_client", options)
   area = argument.copy(area)
   local done, life = self:ask_owner("add_client", id, area, given, to, fd)
@@ -196,7 +196,7 @@ function own.add_client(self, id, area, options)
   return true
 end
 
-function own.set_client(self, id, options)
+function requests.set_client(self, id, options)
   local given, to, fd = view_options(self, 2, "set_client", options)
   local done, reason = self:ask_owner("set_client", id, given, to, fd)
   local view = self.views[id]
@@ -206,7 +206,7 @@ function own.set_client(self, id, options)
   return true
 end
 
-function own.set_view(self, id, i, area)
+function requests.set_view(self, id, i, area)
   area = argument.copy(area)
   local done, reason = self:ask_owner("set_view", id, i, area)
   local view = self.views[id]
@@ -215,34 +215,34 @@ function own.set_view(self, id, i, area)
   return true
 end
 
-function own.remove_client(self, id)
+function requests.remove_client(self, id)
   local done, reason = self:ask_owner("remove_client", id)
-  self.views[id] = nil -- where that failed, it has ended with its entity
+  self.views[id] = nil -- where that failed, the view has ended with its entity
   return done, reason
 end
 
--- Wherever the target is: its home knows whether it is alive.
-function own.pin(self, id, target)
+-- The target may be anywhere: its home has its life.
+function requests.pin(self, id, target)
   local life = life_of(self, target)
   local done, reason = self:ask_owner("pin", id, target, life)
   if done and self.views[id] then self.views[id].pins[target] = life end
   return done, reason
 end
 
-function own.unpin(self, id, target)
+function requests.unpin(self, id, target)
   local done, reason = self:ask_owner("unpin", id, target)
   if self.views[id] then self.views[id].pins[target] = nil end
   return done, reason
 end
 
---- What this client has lent on that entity has ended; node: that alone.
+--- Drops what this client has lent on that entity, which has ended; node: that one alone.
 local function forget_lent(self, id, node)
   for handle, one in pairs(self.lent) do
     if one.watcher == id and (not node or one.node == node) then self.lent[handle] = nil end
   end
 end
 
---- They have ended with the service that they named. list: as of wire.read_lost_views.
+--- Nodes and views have ended with the service that they named. list: of wire.read_lost_views.
 local function lose_views(self, list, n)
   for i = 1, 2 * n, 2 do
     local id, node = list[i], list[i + 1]
@@ -250,10 +250,10 @@ local function lose_views(self, list, n)
   end
 end
 
-own.take_over = taking.take_over
+requests.take_over = taking.take_over
 
 return function(Member, into)
-  for name, f in pairs(own) do into[name] = f end
+  for name, f in pairs(requests) do into[name] = f end
   Member.new_record, Member.request_node, Member.request_join = new_record, request_node, request_join
   Member.lose_views, Member.forget_lent = lose_views, forget_lent
 end
