@@ -1,17 +1,17 @@
--- world:balance: measures the shards again and again, and assigns tiles as a function of that says.
+-- world:balance: a client measures all shards every few seconds, and assigns the tiles that a function of that lists.
 
 local failures = require "aoi.skynet.failures"
 local methods = require "aoi.skynet.methods"
 
-local balance = { INTERVAL = 10 }
+local balance = { INTERVAL = 10 } -- seconds
 
-local ENOUGH = 1.1 -- a shard that takes so many times as long as its neighbour gives it nothing
+local ENOUGH = 1.1 -- a shard gives tiles only if it takes more than so many times as long as its neighbour
 
--- By neighbour of a shard, the tiles of that shard at its border, by number; and how many tiles the shard has.
+-- The tiles of a shard at its border, by number, for each neighbour; and how many tiles the shard has.
 local function borders(map, shard)
   local found, count, n = {}, 0, map.columns * map.rows
   local function owner(i) return (string.unpack("<I2", map.owners, 2 * i + 1)) end
-  local function look(i, other, beside)
+  local function check_tile(i, other, beside)
     local its = beside and other >= 0 and other < n and owner(other) or shard
     if its == shard then return end
     found[its] = found[its] or {}
@@ -21,16 +21,16 @@ local function borders(map, shard)
     if owner(i) == shard then
       local column = i % map.columns
       count = count + 1
-      look(i, i - 1, column > 0)
-      look(i, i + 1, column < map.columns - 1)
-      look(i, i - map.columns, true)
-      look(i, i + map.columns, true)
+      check_tile(i, i - 1, column > 0)
+      check_tile(i, i + 1, column < map.columns - 1)
+      check_tile(i, i - map.columns, true)
+      check_tile(i, i + map.columns, true)
     end
   end
   return found, count
 end
 
--- Of these shards the one with the greatest, or with the least, seconds; of equal ones the first.
+-- The shard of these with the most (sign 1) or least (-1) seconds, the first of equal ones.
 local function extreme(info, shards, sign)
   local best
   for shard = 1, #info do
@@ -39,8 +39,8 @@ local function extreme(info, shards, sign)
   return best
 end
 
---- What counts if there is no other function: of the slowest shard, so many tiles at the border with its fastest
--- neighbour that both would take as long if all tiles were alike.
+--- The default: the slowest shard gives its fastest neighbour so many tiles at their border that both take as long, if
+-- all its tiles are alike.
 function balance.even(info)
   local map, moves = info.map, {}
   local slow = extreme(info, info, 1)
@@ -58,7 +58,7 @@ function balance.even(info)
   return moves
 end
 
--- Since the last time, if that instance was there then; before: by shard, what it had then.
+-- before: the last measurements by shard, which count only for the same instance; updated.
 local function measure(self, before)
   local info = { map = self.map_info() }
   for shard = 1, self.shards do
@@ -72,7 +72,7 @@ local function measure(self, before)
   return info
 end
 
--- All at once, as each waits until its tiles have changed hands.
+-- All rows at once, as each request waits until its tiles have changed hands.
 local function assign(self, moves)
   local calls, wrong = {}, nil
   if type(moves) ~= "table" then error(("aoi: balance: a list expected, got %s"):format(type(moves)), 0) end
@@ -94,8 +94,8 @@ local function step(self, f, before)
   end)
 end
 
---- Until the world is closed, or this is called again. f: nil: even; false: none. Errors are reported as those of
--- handlers.
+--- Runs until the world is closed, or until the next call. f: nil: balance.even; false: stops. Errors are reported as
+-- those of handlers.
 function balance.start(self, f, seconds)
   local mine, before = {}, {}
   self.balancing = mine

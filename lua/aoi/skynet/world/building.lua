@@ -1,6 +1,5 @@
--- Walls of a world (wall_list.lua), as one of its clients asks for them: own[name](self, ...) of
--- aoi.skynet.world.member, which return true and the answer, or false and what was wrong. A change is in all shards
--- when the answer comes.
+-- Walls of a world (wall_list.lua), as one of its clients asks for them: requests[name](self, ...) of member.lua, which
+-- return true and the answer, or false and what was wrong. A change is in all shards when the answer comes.
 
 local place = require "aoi.skynet.walls"
 
@@ -10,7 +9,7 @@ local function check_sight(self, name)
   if not self.has_sight then place.sight(self, name) end
 end
 
--- As a sight has it: heights, too. true and that, or false and what is wrong.
+-- A wall as a sight stores it, with heights: true and the wall, or false and what is wrong.
 local function normal(self, ...)
   local space = not self.scratch and require("aoi").new { dimensions = self.dimensions }
   self.scratch = self.scratch or { sight = require("aoi.sight").new(space) }
@@ -21,7 +20,7 @@ local function normal(self, ...)
   return true, { x1, y1, x2, y2, z0, z1 }
 end
 
---- As a wish of wall_list.lua: true and its results, or false and what was wrong.
+--- Makes a proposal of wall_list.lua, and waits: true and its results, or false and what was wrong.
 function building.wish(self, verb, value)
   local epoch, result = self.move_map("walls", verb, value)
   if not epoch then return false, result end
@@ -47,7 +46,7 @@ local function wall_many(self, rows)
   return true, ids, #ids
 end
 
--- A question to the shard at that place, which has all walls as every other one.
+-- Asks the shard at that place: every shard has all walls.
 local function ask_near(self, name, x, y, ...)
   check_sight(self, name)
   local is_place = math.type(x) and math.type(y) and x - x == 0 and y - y == 0
@@ -55,18 +54,18 @@ local function ask_near(self, name, x, y, ...)
   return self:ask_shard(at, "of_sight", name, x, y, ...)
 end
 
---- own: as of member.lua.
-function building.add(own)
-  own.wall, own.wall_many = wall, wall_many
+--- requests: as in member.lua.
+function building.add(requests)
+  requests.wall, requests.wall_many = wall, wall_many
   for name, verb in pairs { open_wall = "open", shut_wall = "shut", remove_wall = "remove" } do
-    own[name] = function(self, id)
+    requests[name] = function(self, id)
       check_sight(self, name)
       local ok, reason = building.wish(self, verb, id)
       return ok, not ok and reason or nil
     end
   end
   for _, name in ipairs { "ray", "get_wall", "walls" } do
-    own[name] = function(self, ...) return ask_near(self, name, ...) end
+    requests[name] = function(self, ...) return ask_near(self, name, ...) end
   end
 end
 

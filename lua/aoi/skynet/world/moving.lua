@@ -1,10 +1,10 @@
--- Moving tiles, shards and processes of a world while it runs, as a client asks its exchange for it: director.lua.
+-- Methods of a world that move tiles, shards and processes while it runs: clients ask the exchange (director.move).
 
 local argument = require "aoi.skynet.argument"
 local balance = require "aoi.skynet.world.balance"
 local methods = require "aoi.skynet.methods"
 
--- Method -> what its arguments are, n: a number, s: a shard, p: the name of a process.
+-- METHODS: the type of each argument: n: a number, s: a shard, p: the name of a process.
 local moving = { METHODS = { assign = "nnnns", merge = "ss", split = "sp", host = "sp", drain = "p" } }
 
 local CHECKS = {}
@@ -37,13 +37,12 @@ local function start_balance(self, f, seconds)
   balance.start(self, f, seconds)
 end
 
---- member, own: as of member.lua. Each method waits until it is done, and returns the epoch.
-function moving.add(member, own)
-  --- Every so many seconds f(info) says which tiles are to be whose: a list of what `assign` takes. Without f, as of
-  -- balance.even; false: no more.
+--- member: the class; requests: as in member.lua. Each method waits until it is done, and returns the epoch.
+function moving.add(member, requests)
+  --- Every so many seconds f(info) returns a list of what `assign` takes; nil: balance.even; false: no more.
   function member.balance(self, ...) return methods.results(pcall(start_balance, self, ...)) end
   for name, kinds in pairs(moving.METHODS) do
-    own[name] = function(self, ...)
+    requests[name] = function(self, ...)
       local list = { ... }
       for i = 1, #kinds do list[i] = CHECKS[kinds:sub(i, i)](self, list[i], i, name) end
       local epoch, reason = self.move_map(name, table.unpack(list, 1, #kinds))

@@ -1,10 +1,9 @@
--- How the plane is cut: from the options of a world to the tiles of its map, and which shard owns each.
+-- The plan of a world: how its plane is cut into tiles, and which shard owns each. init.lua makes it from the options;
+-- exchanges and shards make their maps (C) from it. It is a table of numbers and one string, sent as it is.
 --
 --   size      the square, or the rectangle, over which the grid of tiles lies; the outermost tiles go on for ever
 --   tile      side of a tile: a power of two, so that the tile of a position is exact on every machine
---   halo      so many tiles around its own are what a shard must know: the reach and the hysteresis, rounded up
---
--- A plan is a table of numbers and one string: it goes from process to process as it is.
+--   halo      a shard has ghosts from so many tiles around its own: the reach and the hysteresis, rounded up
 
 local core = require "aoi.skynet.native" "world"
 
@@ -38,14 +37,14 @@ end
 
 local function is_power_of_two(x) return x > 0 and x == 2.0 ^ math.floor(math.log(x, 2) + 0.5) end
 
--- The largest power of two up to 0.6 reach, but no more tiles than a table should have.
+-- The largest power of two up to 0.6 reach with which there are not too many tiles.
 local function default_tile(reach, width, height)
   local tile = 2.0 ^ math.floor(math.log(math.max(0.6 * reach, 1e-9), 2))
   while (width / tile + 2) * (height / tile + 2) > MOST_TILES do tile = 2 * tile end
   return tile
 end
 
--- n shards in rows of nearly as many columns as rows: how many there are in each row.
+-- The number of shards in each row of a nearly square grid of n shards.
 local function near_square(n)
   local rows = math.max(1, math.floor(math.sqrt(n) + 0.5))
   local list = {}
@@ -65,7 +64,7 @@ local function row_lengths(shards)
   fail("bad value for option 'shards' (a number from 1 to %d, { columns, rows } or a function expected)", MOST_SHARDS)
 end
 
--- The owner of each tile, where regions are a grid: each row of them as high as it has shards.
+-- The owner of each tile where regions form a grid: the height of a row of regions is its share of the shards.
 local function grid(columns, rows, shards)
   local lengths, n = row_lengths(shards), 0
   for _, length in ipairs(lengths) do n = n + length end
@@ -98,8 +97,8 @@ local function chosen(columns, rows, f)
   return table.concat(cells), n
 end
 
---- The plan of a world: options size, reach, extent (the largest of an entity), shards (a number, { columns, rows } of
--- regions, or f(column, row) over tiles), tile, hysteresis. Raises an error that names the option.
+--- options: size, reach, extent (the largest of an entity), shards (a number, { columns, rows } of regions, or
+-- f(column, row) over tiles), tile, hysteresis. Raises an error that names the option.
 function tiles.plan(options)
   local x0, y0, x1, y1 = rectangle(options.size)
   local reach = number(options, "reach")
@@ -130,7 +129,7 @@ function tiles.plan(options)
   }
 end
 
-local function rows_of(plan, f)
+local function select_tiles(plan, f)
   local rows = {}
   for i = 0, plan.columns * plan.rows - 1 do
     if f(i % plan.columns, i // plan.columns, i) then rows[#rows + 1] = i end
@@ -145,15 +144,15 @@ function tiles.within(plan, x0, y0, x1, y1)
   end
   local left, right = cut(x0, plan.column, plan.columns), cut(x1, plan.column, plan.columns)
   local low, high = cut(y0, plan.row, plan.rows), cut(y1, plan.row, plan.rows)
-  return rows_of(plan, function(c, r) return c >= left and c <= right and r >= low and r <= high end)
+  return select_tiles(plan, function(c, r) return c >= left and c <= right and r >= low and r <= high end)
 end
 
---- The tiles of that shard; owners: as of map:owners.
+--- The tiles of a shard; owners: from map:owners.
 function tiles.of(plan, owners, shard)
-  return rows_of(plan, function(_, _, i) return string.unpack("<I2", owners, 2 * i + 1) == shard end)
+  return select_tiles(plan, function(_, _, i) return string.unpack("<I2", owners, 2 * i + 1) == shard end)
 end
 
---- Half of them, on one side of a line across the longer side.
+--- Half of a list of tiles: those on one side of a line across the longer axis.
 function tiles.half(plan, list)
   local function column(i) return i % plan.columns end
   local function row(i) return i // plan.columns end
@@ -168,7 +167,7 @@ function tiles.half(plan, list)
   return table.move(list, #list // 2 + 1, #list, 1, {})
 end
 
---- The map of a plan: who owns which place, and who must hear of it.
+--- The map of a plan: the owner and the audience of each tile.
 function tiles.map(plan) return core.map(plan) end
 
 return tiles
