@@ -1,11 +1,10 @@
--- aoi.world: one world over many services, and over several processes joined by skynet's cluster.
+-- aoi.world: one world over many services, and over several processes joined by skynet's cluster. Opening it finds or
+-- starts the exchange of the process (exchanged.lua), and makes a client of it (member.lua).
 --
 --   local world = aoi.world { name = "earth", size = 22528, reach = 55, shards = 8 }      -- one process
---   local world = aoi.world { name = "earth", node = "world_a", nodes = { world_a = 4, world_b = 4 }, size = ...,
--- reach = ... }
+--   local world = aoi.world { name = "earth", node = "world_a", nodes = { world_a = 4, world_b = 4 }, size = ... }
 --   local world = aoi.world { name = "earth", node = "world_b", director = "world_a" }    -- the other processes
---   local world = aoi.world "earth"                                                       -- anywhere in a process
--- that has joined
+--   local world = aoi.world "earth"                              -- anywhere in a process that takes part already
 
 local skynet = require "skynet"
 local argument = require "aoi.skynet.argument"
@@ -65,7 +64,7 @@ local function check_options(options)
   end
 end
 
--- What the exchange needs: the director says the rest to those that ask it.
+-- Checks the options. Returns those that the exchange needs: an exchange with a director asks it for the rest.
 local function prepare(options)
   check_options(options)
   local given = {}
@@ -93,7 +92,8 @@ local function find_exchange(name, create)
   return skynet.localname(word)
 end
 
--- What its exchange says to who opens it. One that has ended is about to leave its name to the next.
+-- Opens the world at its exchange. Returns that and its answer (CMD.open). An exchange whose world has ended is about
+-- to leave its name to the next one.
 local function ask_exchange(name, options)
   for _ = 1, 500 do
     local exchange = find_exchange(name, options ~= nil)
@@ -106,7 +106,7 @@ local function ask_exchange(name, options)
   fail("world '%s' does not end", name)
 end
 
--- Calls under way, by address: skynet lets none of them fail that wait for what is killed.
+-- Calls under way, by address: where a service is killed, skynet does not end the calls that wait for it.
 local waiting = {}
 
 local function returned(address, ...)
@@ -119,22 +119,22 @@ local function ask_at(address, ...)
   return returned(address, call(address, ...))
 end
 
--- Calls that wait for that service fail where it is dead, or is killed while they wait: a client that leaves it is sent
--- no news of it any more.
-local function let_go(address)
+-- Ends the calls that wait for that service where it is dead or dies meanwhile: a client that leaves it is not notified
+-- of its death any more.
+local function watch_calls(address)
   if is_dead(address) or not waiting[address] then return end
   skynet.fork(function()
     repeat skynet.sleep(100) until not waiting[address] or is_dead(address)
   end)
 end
 
--- As a shard answers; nil where the other end is gone.
+-- The answer of a shard, or of the exchange; nil where that service is dead.
 local function answered(ok, ...)
   if ok then return ... end
   if ok == nil then return false, 0, (...) end
 end
 
--- Where some raise, one error is the caller's when all have ended.
+-- Waits until all calls have ended, and raises the first error, if any.
 local function together(calls)
   local left, co, wrong = #calls, coroutine.running(), nil
   for _, f in ipairs(calls) do
@@ -149,8 +149,8 @@ local function together(calls)
   if wrong then error(wrong[1], 0) end
 end
 
--- Of the exchange: what it answers. Where it is gone the world is closed before that is an error.
-local function there(client, ok, ...)
+-- The answer of the exchange. Where it is dead the world is closed before the error is raised.
+local function exchange_answer(client, ok, ...)
   if ok then return ... end
   client:beat()
   fail("the world is gone")
@@ -183,12 +183,12 @@ local function new_member(client, exchange, name, info)
       skynet.wait(co)
     end,
     on_renewed = function(shard, its)
-      if addresses[shard] then let_go(addresses[shard]) end
+      if addresses[shard] then watch_calls(addresses[shard]) end
       place(shard, its)
     end,
-    around = function(...) return there(client, ask_here("around", ...)) end,
-    foreign_handle = function(address) return there(client, ask_here("foreign_handle", address)) end,
-    addresses_of = function(numbers) return there(client, ask_here("addresses", numbers)) end,
+    around = function(...) return exchange_answer(client, ask_here("around", ...)) end,
+    foreign_handle = function(address) return exchange_answer(client, ask_here("foreign_handle", address)) end,
+    addresses_of = function(numbers) return exchange_answer(client, ask_here("addresses", numbers)) end,
     tick_epoch = function()
       local ok, epoch = ask_here "tick"
       return ok and epoch or nil
@@ -209,8 +209,8 @@ local function new_member(client, exchange, name, info)
   })
 end
 
---- connect(address, name, on_gone): a client of the exchange at that address, whose messages it gets from then on,
--- which is called `name`; on_gone is called when it is gone. member, reached: none before.
+--- connect(address, name, heartbeat, on_gone): a client of the exchange at that address, which receives its messages
+-- from then on; name: for errors; on_gone is called when the exchange is gone.
 return function(connect)
   local opened = {}
 
@@ -226,11 +226,11 @@ return function(connect)
     if not given and is_open() then return opened[name] end
     local saved = given and options.restore and snapshot.load(options.restore, given)
     local exchange, info = ask_exchange(name, given)
-    if is_open() then return opened[name] end -- another coroutine may have been faster
+    if is_open() then return opened[name] end -- another coroutine has opened it meanwhile
     info.addresses = {}
     local client = connect(exchange, ("the world '%s'"):format(name), info.heartbeat, function()
-      let_go(exchange)
-      for _, address in pairs(info.addresses) do let_go(address) end
+      watch_calls(exchange)
+      for _, address in pairs(info.addresses) do watch_calls(address) end
     end)
     opened[name] = new_member(client, exchange, name, info)
     if saved and info.begins then snapshot.bring(opened[name], saved) end

@@ -1,4 +1,5 @@
--- The service of one shard; the exchange of its process starts it. All its logic is in aoi.skynet.world.shard.
+-- The service of one shard, started by the exchange of its process (exchanged.lua), which sends it "close" and "apply"
+-- in each epoch and gets "parts" and "mail". Clients send requests and moves. The logic is in aoi.skynet.world.shard.
 
 local skynet = require "skynet"
 local Shard = require "aoi.skynet.world.shard"
@@ -8,7 +9,7 @@ local protocol = require "aoi.skynet.protocol"
 local shard, exchange
 local CMD = {}
 
--- An error in here leaves the shard in no state to go on: it ends, and the exchange sees to a successor.
+-- An error here leaves the shard in an undefined state: it ends, and the exchange starts a successor.
 local function step(f, ...)
   local ok, err = xpcall(f, debug.traceback, ...)
   if ok then return end
@@ -28,26 +29,23 @@ function CMD.start(source, options)
   exchange = source
   skynet.fork(watch_exchange, options.heartbeat / 2)
   options.warn = skynet.error
-  options.clock = function() return skynet.stat "time" end -- that of the thread, in this message
+  options.clock = function() return skynet.stat "time" end -- thread time in this message
   if options.journal then
     local file = assert(io.open(("%s.%d"):format(options.journal, options.number), options.term and "ab" or "wb"))
     options.log = function(epoch, line) file:write(string.pack("<I4s4", epoch, line)) end
   end
   shard = Shard.new(options)
-  options.plan.owners = nil -- the map has them, one for all shards of the process
+  options.plan.owners = nil -- the map has them, shared by all shards of the process
   return true
 end
 
-function CMD.close(_, epoch)
-  step(function() skynet.send(exchange, "lua", "parts", shard.number, shard.term, shard:close(epoch)) end)
+local function report(verb, method, ...)
+  skynet.send(exchange, "lua", verb, shard.number, shard.term, method(shard, ...))
 end
 
-function CMD.apply(_, ...)
-  step(function(...)
-    local mail, events = shard:apply(...)
-    skynet.send(exchange, "lua", "mail", shard.number, shard.term, mail, events)
-  end, ...)
-end
+function CMD.close(_, epoch) step(report, "parts", shard.close, epoch) end
+
+function CMD.apply(_, ...) step(report, "mail", shard.apply, ...) end
 
 function CMD.order(_, ...) shard:order(...) end
 
@@ -63,7 +61,7 @@ function CMD.shutdown(_, replaced)
   skynet.exit()
 end
 
--- Moves are read where they lie: the pointer is good until this returns.
+-- Moves are read in place: the pointer is valid until this returns.
 protocol(function(_, _, message, size) step(moves, message, size) end, function(message, size) return message, size end)
 
 skynet.start(function()
