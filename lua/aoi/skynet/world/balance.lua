@@ -94,8 +94,8 @@ local function step(self, f, before)
   end)
 end
 
---- Runs until the world is closed, or until the next call. f: nil: balance.even; false: stops. Errors are reported as
--- those of handlers.
+--- Runs until the world is closed, or until the next call. f: nil: balance.even; false: stops. Errors are reported to
+-- the client like those of handlers.
 function balance.start(self, f, seconds)
   local mine, before = {}, {}
   self.balancing = mine

@@ -1,6 +1,6 @@
--- The map of a world in its exchange (passed as `self`): which shard owns each tile, which process has each shard, and
--- which processes take part. It changes only by orders of the leader (director.lua), which all exchanges and shards
--- obey as they close the same epoch, E. What a shard does then: recovery.lua.
+-- The map of a world in its exchanges (one is passed as `self`): which shard owns each tile, which process has each
+-- shard, and which processes take part. It changes only by orders of the leader (director.lua), which all exchanges and
+-- shards obey as they close the same epoch, E. What a shard does then: recovery.lua.
 --
 --   change   tiles = bytes, as of map:assign             owners of tiles
 --            moves = { [shard] = { process =, term = } } a later instance of a shard begins there

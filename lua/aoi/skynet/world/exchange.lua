@@ -14,18 +14,17 @@
 --     { "order", key, what, value, epoch }            what: "whole", "death", "resend", "change"
 --     { "dead", shard, term }, { "restored", e }: changes.lua    { "gone", process, ... }: members.lua
 --     { "wish", proposal }: director.lua
---   mail[e][client]   mail for clients here, kept until all processes have sent theirs of e: everything that shards
---                     have written for an epoch is one message, so a client receives epochs in order, and in each
---                     epoch every node once
+--   mail[e][client]   mail of epoch e for clients here, kept until all processes have sent theirs: everything that
+--                     shards have written for an epoch is one message, so a client receives epochs in order, and in
+--                     each epoch every node once
 --   clients[number]   the client's address and the streams of messages to it (streams.lua, delivery.lua)
 --   gone[number]      of a client that has died: the epoch in which it ends in all shards, until its mail is sent
 --
 -- A client that leaves a window of messages unacknowledged is behind: it receives nothing until it has acknowledged
 -- all; then all shards write whole views for it in one epoch (`resumes`).
 --
--- `tell` and `post` return nil where the receiving service is dead. Services that are sent nothing else are probed
--- twice per heartbeat. Shards move and processes come and go while the world runs: changes.lua, members.lua,
--- director.lua.
+-- `tell` and `post` return nil where the receiving service is dead. All are probed twice per heartbeat, as some receive
+-- nothing else. Shards move, processes come and go while the world runs: changes.lua, members.lua, director.lua.
 
 local changes = require "aoi.skynet.world.changes"
 local delivery = require "aoi.skynet.world.delivery"
@@ -38,7 +37,7 @@ local wire = require "aoi.skynet.wire"
 local Exchange = {}
 Exchange.__index = Exchange
 
-local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is process << 24 | n
+local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is (process - 1) << 24 | n
 local KEEP_ORDERS = 30       -- epochs for which an obeyed order is kept
 
 --- options: plan; processes: by index { name, boot, since }; here: index of this process; homes[shard]: the process
@@ -282,7 +281,7 @@ function Exchange:tick(reply)
   self.ticks[#self.ticks + 1] = { at = at, reply = reply }
 end
 
--- Sends the mail of, and answers the ticks for, all epochs whose mail every process has sent.
+-- Sends the mail and answers the ticks of each epoch for which every process has sent its mail.
 function Exchange:send_mail()
   local last = self.epoch
   for index, done in pairs(self.done) do

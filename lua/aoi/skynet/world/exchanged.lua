@@ -361,20 +361,14 @@ function CMD.shutdown(_, reason)
   return true
 end
 
-local LATER = {} -- requests that are answered later
+local LATER = {} -- requests that are answered later, by reply(...)
 
 --- A request of an operator: as of director.move.
-function LATER.move(response, what, ...)
-  director.move(world.exchange, what, function(...) response(true, ...) end, ...)
-end
+function LATER.move(reply, what, ...) director.move(world.exchange, what, reply, ...) end
 
-function LATER.tick(response)
-  world.exchange:tick(function(epoch) response(true, epoch) end)
-end
+function LATER.tick(reply) world.exchange:tick(reply) end
 
-function LATER.relay(response, ...)
-  world.exchange:relay(function(...) response(true, ...) end, ...)
-end
+function LATER.relay(reply, ...) world.exchange:relay(reply, ...) end
 
 -- Methods of the exchange that shards and clients call: none of them is called before the exchange exists.
 local OF_EXCHANGE = { parts = "parts", mail = "mailed", failed = "failed", moves = "relay_moves",
@@ -398,7 +392,8 @@ end)
 skynet.start(function()
   skynet.dispatch("lua", function(session, source, verb, ...)
     if LATER[verb] then
-      LATER[verb](skynet.response(), ...)
+      local response = skynet.response()
+      LATER[verb](function(...) response(true, ...) end, ...)
     elseif OF_EXCHANGE[verb] then
       answer(session, world.exchange[OF_EXCHANGE[verb]](world.exchange, ...))
     else
@@ -406,7 +401,7 @@ skynet.start(function()
     end
   end)
   skynet.info_func(CMD.info)
-  last_words(function() -- run as a killed service is freed
+  last_words(function() -- also called where this service is killed
     if not world or world.reason or not world.exchange then return end
     for _, client in pairs(world.exchange.clients) do
       core.send(client.address, ptype, 0, wire.bye(0, "the exchange of this process is gone: it takes no messages"))

@@ -92,8 +92,8 @@ local function find_exchange(name, create)
   return skynet.localname(word)
 end
 
--- Opens the world at its exchange. Returns that and its answer (CMD.open). An exchange whose world has ended is about
--- to leave its name to the next one.
+-- Opens the world at its exchange. Returns that and its answer (CMD.open). An exchange that has ended its world leaves
+-- its name to the next one soon.
 local function ask_exchange(name, options)
   for _ = 1, 500 do
     local exchange = find_exchange(name, options ~= nil)
@@ -119,8 +119,8 @@ local function ask_at(address, ...)
   return returned(address, call(address, ...))
 end
 
--- Ends the calls that wait for that service where it is dead or dies meanwhile: a client that leaves it is not notified
--- of its death any more.
+-- Ends the calls that wait for that service where it is dead or dies meanwhile, as a client that leaves the service is
+-- not notified of its death any more.
 local function watch_calls(address)
   if is_dead(address) or not waiting[address] then return end
   skynet.fork(function()

@@ -13,7 +13,7 @@ local function shards(list, f)
   return names
 end
 
---- The names of processes whose batch of the current epoch has not arrived.
+--- The names of processes from which no batch of the current epoch has arrived.
 function late.batches(self)
   local names = {}
   for index in pairs(self.lines) do

@@ -1,7 +1,7 @@
 -- A line: the ordered channel from this process to another one. members.lua keeps one per process. Each item put on it
 -- arrives there once and in order, over calls that may fail before or after they have been served. One call is under
--- way at a time, and its return is the acknowledgement; items that wait meanwhile go with the next one. A batch whose
--- call has failed is sent again under the same number, by which the receiver recognizes it.
+-- way at a time, and its return is the acknowledgement; items that wait meanwhile go with the next one. If a call fails
+-- its batch is sent again under the same number, by which the receiver recognizes it.
 --
 --   put -> queue -> batch { boot, to, number, items } --call--> take(item), in order
 --

@@ -1,6 +1,5 @@
--- A world in one of its clients, opened by init.lua: a map (aoi.skynet.map) whose requests go to the shard that owns
--- the entity, wherever that is, and whose moves are sorted by shard. Events come as from an AOI service
--- (aoi.skynet.client).
+-- A world in one of its clients, opened by init.lua: a map (aoi.skynet.map) that sends a request to the shard that owns
+-- the entity, wherever that is, and sorts moves by shard. Events come as from an AOI service (aoi.skynet.client).
 --
 --   request --> ask_owner: the owner, if the outbox has it, else the home of the id is asked for it
 --           --> the shard answers: done, or that the entity has moved or is unknown there: the next one is asked
@@ -282,8 +281,7 @@ end
 
 -- Claims rows at their homes and enters them, shard after shard. Where a home dies or a tile changes hands meanwhile,
 -- its rows are claimed again. Adds to `done` the ids that have entered, and releases the claims of others. name: of the
--- method; more: what the one row enters with, as of the owner's `enter`. Returns true and its result, or false and
--- what was wrong.
+-- method; more: what the one row enters with, as of the owner's `enter`. Returns true and its result, or false and why.
 local function enter_rows(self, name, rows, n, values, kind, done, more)
   local ok, lives, owners, stamps = claim_all(self, name, rows, n, values)
   if not ok then return false, lives end
@@ -508,8 +506,8 @@ end
 --- The last epoch that has been reported to this client.
 function Member:epoch() return math.max(self.epoch_seen, self.epoch_heard) end
 
--- on_late(f): f(names, seconds) is called each second while this process waits for shards or processes, and f({}, 0)
--- when the wait is over.
+-- on_late(f): f(names, seconds) is called each second while this process waits for shards or processes, and then
+-- f({}, 0) once.
 handlers.setters(Member, function(world, _, f) world.late = f end, { "late" })
 
 --- save(shard, epoch, bytes) is called for each shard with its state at the end of one epoch, which is returned.

@@ -2,12 +2,12 @@
 -- Every process has a line to each other one, and detects the end of another process by the failure of that line.
 --
 --   line fails --> missing: this process takes nothing more from the other, passes on the last orders, sends "gone"
---              --(all whose lines work have sent it, too)--> dropped: the barrier waits for that process no more
+--              --(all processes with a working line send it)--> dropped: the barrier waits for that process no more
 --
 -- So the remaining processes have the same orders, and a process that they report gone finds none to close an epoch
--- with: the barrier is the fence. Of two processes whose line fails while both reach a third one, the later is dropped,
--- as the third accepts the report of the earlier. The remaining ones go on if they are more than half, or half with
--- the first of all; otherwise they wait until the missing ones answer under another boot, which proves that they died.
+-- with: the barrier is the fence. Of two processes that cannot reach each other while both reach a third one, the later
+-- is dropped, as the third accepts the report of the earlier. The remaining ones go on if they are more than half, or
+-- half with the first of all; else they wait until the missing ones answer under another boot: those have died, then.
 --
 --   exchange.processes[index]    { name, boot, since = the first epoch in which it takes part }
 --   exchange.missing[index]      why its line has failed; proven[index]: it has been started again
@@ -80,7 +80,7 @@ function members.leave(self)
   self:finish("this process has left it", true)
 end
 
--- Whether the processes whose lines work may go on without the missing ones.
+-- Whether the processes with working lines may go on without the missing ones.
 local function is_majority(self)
   local all, living, first = 0, 0, members.leader(self)
   for index, process in pairs(self.processes) do
@@ -160,8 +160,8 @@ function members.vote(self, process, index, proven, answers)
   check(self)
 end
 
---- To be called now and then: calls missing processes, whose answers may report that this process has been dropped, or
--- that the other one has been started again.
+--- To be called now and then: calls missing processes. An answer may report that this process has been dropped, or that
+-- the other one has been started again.
 function members.ask_missing(self)
   for index in pairs(self.missing) do
     local line = self.lines[index]

@@ -1,6 +1,5 @@
--- Plain values as bytes: booleans, numbers, strings, and acyclic tables of them. For parts of messages that are rare
--- and have no layout of their own, such as options of a client view. Any bytes may be read: errors are returned, never
--- raised.
+-- Plain values as bytes: booleans, numbers, strings, and acyclic tables of them. For rare parts of messages without a
+-- layout of their own, such as options of a client view. Reading takes any bytes, and returns errors, never raises.
 
 local spack, sunpack = string.pack, string.unpack
 

@@ -1,6 +1,6 @@
 -- Nodes, overrides and client views of a world, as one of its clients asks for them: requests[name](self, ...) of
 -- member.lua, which return true and the answer, or false and what was wrong. What the owner has accepted is kept in
--- mine, lent (nodes whose events another service receives) and views: restore.lua brings it back after a death.
+-- mine, lent (nodes with events for another service) and views: restore.lua brings it back after a death.
 
 local argument = require "aoi.skynet.argument"
 local methods = require "aoi.skynet.methods"
@@ -9,7 +9,7 @@ local wire = require "aoi.skynet.wire"
 
 local requests = {}
 
--- The number of the client at that address, and a handle for a node whose events it receives. Raises.
+-- The number of the client at that address, and a handle for a node that sends its events there. Raises.
 local function client_at(self, address, n, name)
   local to, handle = self.foreign_handle(argument.integer(address, n, name, 0))
   if to then return to, handle end
@@ -158,7 +158,7 @@ function requests.override(self, id, node, target, how)
   return done, reason
 end
 
--- Without those whose targets have ended.
+-- Without those of targets that have ended.
 function requests.overrides(self, id, node)
   local ok, list = self:ask_owner("overrides", id, node)
   if not ok then return false, list end
@@ -235,7 +235,7 @@ function requests.unpin(self, id, target)
   return done, reason
 end
 
---- Drops what this client has lent on that entity, which has ended; node: that one alone.
+--- Drops the nodes with events for other services on that entity, which have ended; node: that one alone.
 local function forget_lent(self, id, node)
   for handle, one in pairs(self.lent) do
     if one.watcher == id and (not node or one.node == node) then self.lent[handle] = nil end
