@@ -102,7 +102,7 @@ local function have_restored(self)
 end
 
 -- A change that moves shards from processes that have too many; nil: there are none.
-local function balance(self)
+local function rehost(self)
   local count, moves = count_shards(self), {}
   for shard = 1, self.plan.shards do
     local host = self.hosts[shard]
@@ -193,7 +193,7 @@ local function decide(self)
   if next(self.missing) or self.issued == self.epoch then return nil end
   local changing = is_changing(self)
   local settled = not changing and self.epoch > self.last_move + APART
-  return fulfil(self, settled) or not changing and join(self) or settled and (balance(self) or drained(self))
+  return fulfil(self, settled) or not changing and join(self) or settled and (rehost(self) or drained(self))
 end
 
 --- The leader decides. Called while its process is between two epochs.
