@@ -147,10 +147,7 @@ end
 
 function FULFIL.restore(_, proposal) return { lost = true, restores = proposal.key } end
 
-function FULFIL.drain(self, proposal)
-  self.draining[proposal.drain] = true
-  return {}
-end
+function FULFIL.drain(_, proposal) return { draining = { [proposal.drain] = true } } end
 
 local function fulfil(self, settled)
   local proposal = self.proposals[1]
@@ -160,7 +157,6 @@ local function fulfil(self, settled)
   if not change then return nil end
   table.remove(self.proposals, 1)
   change.keys = not change.restores and { proposal.key } or nil
-  if proposal.drain then change.draining = { [proposal.drain] = true } end
   return change
 end
 
