@@ -48,7 +48,7 @@ local MOST_HOPS = 20   -- epochs after which no move arrives that was sent befor
 -- the shard has a successor; move_map(name, ...), as of director.move, and map_info() wait, too; sleep(seconds).
 function Member.new(client, options)
   local self = setmetatable({
-    epoch_seen = 0, epoch_heard = 0, handle = 0, traits = {}, left = {}, left_count = 0, flushes = 0, flushed_at = 0,
+    epoch_seen = 0, epoch_received = 0, handle = 0, traits = {}, left = {}, left_count = 0, flushes = 0, flushed_at = 0,
     counters = { refused = 0, routes = 0, uneven = 0, restored = 0 },
   }, Member)
   for name, value in pairs(options) do
@@ -463,7 +463,7 @@ end
 --- list: n rows of an entity, the shard that owns it from that epoch on, and a life; shard 0: a move was refused.
 function Member:take_routes(list, n, epoch)
   local refused = {}
-  self.epoch_heard = math.max(self.epoch_heard, epoch) -- requests wait for epoch_seen, which shards have answered
+  self.epoch_received = math.max(self.epoch_received, epoch) -- requests wait for epoch_seen, which shards have answered
   for i = 1, 3 * n, 3 do
     local id, shard = list[i], list[i + 1]
     if shard == outlet.LEFT then
@@ -504,7 +504,7 @@ function Member:where(id)
 end
 
 --- The last epoch that has been reported to this client.
-function Member:epoch() return math.max(self.epoch_seen, self.epoch_heard) end
+function Member:epoch() return math.max(self.epoch_seen, self.epoch_received) end
 
 -- on_late(f): f(names, seconds) is called each second while this process waits for shards or processes, and then
 -- f({}, 0) once.
