@@ -1,12 +1,12 @@
--- A shard as a place (aoi.skynet.commands): what commands do is noted here, for the coming epoch, until that has been
--- applied: no command runs between the two halves of an epoch.
+-- The methods of a shard that make it a place (aoi.skynet.commands). They collect what commands change in tables of the
+-- shard; close and apply carry it out with the coming epoch, then Shard:begin clears them. No command runs in between.
 --
---   births, leaves, releases   ids that enter; lives that leave; those that leave before they have entered
---   added, removed, changed    records of nodes: lists, and the set of those whose area is another
---   kinds[id]                  of entities that have entered
---   viewing                    ids of entities with views that begin
+--   births, leaves, releases   ids that enter; { id, life } of entities that leave, and that leave before they enter
+--   added, removed, changed    records of nodes: lists of new and of removed ones, the set of those with another area
+--   kinds[id]                  new kinds of entities that have entered
+--   viewing                    ids of entities with client views that begin
 --   rebuilt[id]                walls that change (wall_list.lua)
---   ending[number]             records of nodes that see until then
+--   ending[number]             records of nodes that are removed: they still see until the epoch is applied
 
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
@@ -25,13 +25,13 @@ return function(Shard)
     self.releases, self.viewing, self.ending, self.rebuilt = {}, {}, {}, {}
   end
 
-  --- Into the core: id, x, y, z, kind.
+  --- one: id, x, y, z, kind.
   function Shard:enter_core(one)
     if self.dimensions == 3 then return self.core:enter(one.id, one.x, one.y, one.z, one.kind) end
     self.core:enter(one.id, one.x, one.y, one.kind)
   end
 
-  function Shard:entity(client, id)
+  function Shard:entity(client, id) -- raises one of the tables that owner.lua describes
     if followers.awaits(self, client, id) then error({ id = id, moved = self.number, later = true }, 0) end
     local ent = self.ents[id]
     if ent then return ent end
@@ -48,16 +48,16 @@ return function(Shard)
 
   function Shard.is_barred(_, client, _, ent) return ent.barred and ent.barred[client] end
 
-  --- The client has lost it, by the take-over of that number.
+  --- The client has lost the entity by the take-over of that number (taking.lua).
   function Shard:bar(id, ent, client, number)
     ent.barred = ent.barred or {}
     ent.barred[client] = number
     if not ent.birth then self.router:mark(id, "barred", true) end
   end
 
-  --- Returns the life, and the number of the take-over.
+  --- `client` takes the entity over from `former`. Returns the life, and the number of the take-over.
   function Shard:pass(id, ent, client, former)
-    local number = math.max(taking.last(ent.barred), self.applied) + 1 -- also where earlier ones are lost with a shard
+    local number = math.max(taking.last(ent.barred), self.applied) + 1 -- ascends though a dead shard lost earlier ones
     self:bar(id, ent, former, number)
     ent.barred[client] = nil
     return ent.life, number
@@ -90,7 +90,7 @@ return function(Shard)
     return rec.area
   end
 
-  --- What has never been in the core ends with a message for its client.
+  --- A restored node that has not been in a core yet ends with a message for its client, the others with an event.
   function Shard:end_node(rec, with_entity)
     rec.dead = true
     targets.forget(self, rec)
@@ -105,8 +105,8 @@ return function(Shard)
     if not with_entity then self.removed[#self.removed + 1] = rec end
   end
 
-  --- An area as bytes, for the method of that name. The router takes it behind itself, add_client behind the entity,
-  -- the others behind that and the node.
+  --- An area as bytes. Raises an error of the method of that name, with the argument's number there: behind the entity
+  -- for add_client, behind entity and node for the others.
   function Shard:pack(name, area)
     local less = name == "add_client" and 0 or -1
     local ok, result = wire.call_as(self.router.pack, name, less, self.router, area, self.plan.reach)
@@ -114,7 +114,7 @@ return function(Shard)
     error(result, 0)
   end
 
-  --- The area of a node as that method makes it, in a space of the shard's own.
+  --- The area of a node as bytes, after that method has changed it: it is tried in the scratch space.
   function Shard:repack(name, rec, ...)
     local space = views.scratch(self)
     space:add_node(1, 1, self.router:unpack(rec.area))
@@ -125,7 +125,7 @@ return function(Shard)
     return self:pack(name, area)
   end
 
-  --- Of a client view, or a list of them: no farther than the world's reach.
+  --- area: that of a client view, or a list of them. Raises where one exceeds the world's reach.
   function Shard:check_area(name, area)
     for _, one in ipairs(type(area) == "table" and area[1] and area or { area }) do self:pack(name, one) end
   end
@@ -139,7 +139,7 @@ return function(Shard)
 
   Shard.tell = outlet.put
 
-  --- Behind the events of the coming epoch.
+  --- The message is sent behind the events of the coming epoch.
   function Shard:tell_broadcast(client, _, message)
     outlet.put(self, client, message)
     return true

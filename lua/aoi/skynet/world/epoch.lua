@@ -1,33 +1,31 @@
--- What one shard tells another about an epoch, as far as it is not rows of positions: those are written and read by the
--- router (src/lua/world_parts.c, which describes a part and its sections).
+-- Writes and reads parts, the messages between shards for one epoch: rows of tags 7 to 13. The router writes and reads
+-- those of tags 1 to 6, rows of positions (src/lua/world_parts.c, which describes parts and their sections).
 --
 --   tag       row, little-endian
 --   7 HAND    i64 id, u32 life, i64 kind, u32 client, 2 x (u32 mover, u32 batch), u8 flags, f64 x, y [, z],
 --             u16 nodes, each:
 --             i64 node, u32 client, u32 handle, u8 flags, u8 bytes of an id, u16 + area, u32 + ids seen
---             then u32 + what else there is, as of plain.lua: barred = set of clients, view = as of views.lua,
---             nodes[node] = { by = client, overrides = as of targets.lua, sight, linger: as of its client, states:
---             what the router's `seen` says of a node with sight }, follows = list of shards, ghosts = list of ghosts:
---             as of distant.lua
---             An entity changes hands; flags 1: it has also entered the world, the node is new: both have no past; flag
--- 2
---             of a node: its enters come with positions.
+--             then u32 + optional fields, written by plain.lua: barred (taking.lua), view (views.lua), traits,
+--             nodes[node] = { by = client, overrides (targets.lua), sight, linger: options of add_node, states: from
+--             the router's `seen`, of a node with sight }, follows = list of shards, ghosts = list (distant.lua)
+--             A hand-over. Flag 1 of the entity: it enters the world with this epoch; of a node: it is added with this
+--             epoch; flag 2 of a node: its enter events have positions.
 --   8 HOME    i64 id, u32 life, u16 shard
---             To the id's home: that life has a new owner; 0: it has ended.
+--             To the home of the id: the owner of that life; 0: the life has ended.
 --   9 ROWS    i64 id, u32 client, u32 batch, u8 hops, f64 x, y [, z]
---             A move that went astray.
+--             A misrouted move (strays.lua).
 --   10 LOST   i64 id, u32 life, u8 what
---             0: that life goes on elsewhere: a ghost of it that is still doubted leaves; 1: it has ended: any ghost of
---             it leaves; 2: to its owner: it is to end.
---   11 TRAIT  i64 id, u32 life, u8 whole, u32 + traits, as of plain.lua and traits.lua
---             whole: all of them, for a shard that comes to know the entity; else what has changed.
+--             0: that life has been restored: an unconfirmed ghost of it leaves; 1: the life has ended: any ghost of it
+--             leaves; 2: to the owner: the life must end.
+--   11 TRAIT  i64 id, u32 life, u8 whole, u32 + traits, written by plain.lua (traits.lua)
+--             whole: all traits, for a shard that is new in the audience; otherwise those that have changed.
+--   12 WALLS  u32 + the state of wall_list.lua, written by plain.lua
+--             In snapshots only.
 --   13 WANT   i64 id, u32 life, u16 shard, u8 what
---             distant.lua: to its owner: 1: that shard is to know it wherever it is, 0: no more; 2: to that shard: that
---             life has ended
---   12 WALLS  u32 + the state of wall_list.lua, as of plain.lua
---             In a snapshot alone.
+--             To the owner: 1: that shard follows the entity wherever it is, 0: no more; 2: to that shard: the life has
+--             ended (distant.lua).
 --
--- Readers take any bytes: they return nil and a reason, never raise, and return no part of what is invalid.
+-- epoch.read takes any bytes: it returns nil and a reason for a part that is invalid anywhere, and never raises.
 
 local core = require "aoi.skynet.native" "world"
 local plain = require "aoi.skynet.world.plain"
@@ -41,23 +39,23 @@ local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, WALLS = 12,
 
 local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
-local HAND_HEAD = "<i8I4i8I4I4I4I4I4B" -- then the place, and how many nodes there are
+local HAND_HEAD = "<i8I4i8I4I4I4I4I4B" -- then the position and the number of nodes
 local HAND = { [2] = HAND_HEAD .. "dd", [3] = HAND_HEAD .. "ddd" }
 local NODE = "<i8I4I4BBs2s4"
-local NODE_HEAD = "<i8I4I4BBs2I4" -- all but the ids seen
+local NODE_HEAD = "<i8I4I4BBs2I4" -- without the ids seen
 local HOME = "<i8I4I2"
 local LOST = "<i8I4B"
 local WANT = "<i8I4I2B"
 local TRAIT = "<i8I4Bs4"
-local ROW = "<i8I4I4B" -- then the place
+local ROW = "<i8I4I4B" -- then the position
 
 local NOTHING = spack("<s4", "")
 
--- What else there may be of an entity, and of each of its nodes.
+-- Optional fields of an entity, and of a node.
 local MORE = { "barred", "view", "traits", "follows", "ghosts" }
 local MORE_OF_NODE = { "by", "overrides", "sight", "linger", "states" }
 
--- Those fields of a table that are there, in `into`, a new table where that is nil; nil: there are none.
+-- Copies the fields of these names to `into`, if this is nil to a new table. Returns that; nil: there is no field.
 local function pick(from, names, into)
   for i = 1, #names do
     local value = from[names[i]]
@@ -82,10 +80,10 @@ local function more_of(hand)
   return more
 end
 
---- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, and what else there is, as
--- above; nodes: each node, client, handle, added, positions, area, seen, width, and what else there is; by: nil where
--- that is the client. Returns a list of strings, which one after the other are the row: what nodes have seen is long,
--- and is copied into the part alone.
+--- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, and the optional fields
+-- above; nodes: a list with node, client, handle, added, positions, area, seen, width and optional fields; by: nil
+-- where it is the client. Returns a list of strings whose concatenation is the row: `seen` is long, and is only copied
+-- into the part.
 function epoch.hand(hand, dimensions)
   local m, more = hand.movers, more_of(hand)
   local row = {
@@ -118,7 +116,7 @@ function epoch.row(dimensions, id, client, batch, hops, x, y, z)
   return spack(ROW .. ("d"):rep(dimensions), id, client, batch, hops, x, y, z)
 end
 
--- The strings of a section, its head included, behind those that there are.
+-- Appends the strings of a section, its head first.
 local function put_section(pieces, tag, rows)
   local head, size = #pieces + 1, 0
   pieces[head] = ""
@@ -131,8 +129,8 @@ local function put_section(pieces, tag, rows)
   pieces[head] = spack(SECTION, tag, #rows, size)
 end
 
---- A router's part, or nil, and the lists of rows by tag that follow it: the whole part, or nil if there is nothing. A
--- row is a string or a list of them.
+--- part: the router's part, or nil; lists: lists of rows by tag, or nil; a row is a string or a list of strings.
+-- Returns the whole part; nil: it is empty.
 function epoch.part(part, lists, dimensions)
   if not lists then return part end
   local pieces = { part or spack(HEAD, 1, 3, 4, dimensions) }
@@ -215,7 +213,7 @@ local function check_more(more, dimensions)
   end
 end
 
--- What else there is becomes fields of the hand and of its nodes.
+-- Optional fields become fields of the hand and of its nodes.
 local function read_more(hand, bytes, dimensions)
   if bytes == "" then return end
   local more, reason = plain.read(bytes)
@@ -312,7 +310,7 @@ function epoch.read(bytes, dimensions)
   return part
 end
 
---- Calls f(shard, row) for the rows with that tag of parts that have been read.
+--- Calls f(shard, row) for each row with that tag of parts that `read` has returned.
 function epoch.each_row(parts, tag, f, shard)
   for _, part in ipairs(parts) do
     for _, row in ipairs(part[tag] or {}) do f(shard, row) end

@@ -1,9 +1,9 @@
--- What a shard has for clients: events, made messages as by an AOI service (src/lua/wire_post.h), and notes. The window
--- is the exchange's, which joins what the shards have written for an epoch.
+-- The mail of a shard: messages for clients, collected while commands come and an epoch is applied, and drained at its
+-- end. The exchange of each client joins the mail of all shards for the epoch and applies the window (delivery.lua).
 --
---   shard.clients[number]   slot, link: what the post knows it by, once it has had a node here
---   shard.notes[client]     routes and refusals, which go with the events of the epoch
---   shard.letters[client]   other messages: flat ones, and in `packets` those for players: id, bytes, and so on
+--   shard.clients[number]   slot, link: keys of the client in the post, once it has had a node here
+--   shard.notes[client]     routes and refusals, which are delivered before the events of the epoch
+--   shard.letters[client]   messages delivered behind the events; `packets`: a flat list id, bytes for client views
 
 local clients = require "aoi.skynet.clients"
 local wire = require "aoi.skynet.wire"
@@ -13,7 +13,7 @@ local outlet = { LEFT = wire.LEFT_WORLD }
 local CLOSE, LONG, WIDTH = 2, 8, { [4] = 64, [8] = 128 } -- flags of a group: wire.lua
 local NO_LIMIT = 0x7fffffff
 
--- What there is of the client, a new table if nothing is.
+-- list[client], a new table if it is nil.
 local function of(list, client)
   list[client] = list[client] or {}
   return list[client]
@@ -21,22 +21,22 @@ end
 
 function outlet.post() return wire.post(NO_LIMIT, NO_LIMIT) end
 
---- That entity is owned by that shard from now on; 0: a move of it has been refused; or LEFT, and the life that ends.
+--- shard: the new owner of the entity; 0: a move was refused; LEFT: another client has made that life leave.
 function outlet.note(self, client, id, shard, life)
   table.insert(of(self.notes, client), wire.route(id, shard, life))
 end
 
---- A message for the client, behind the events of the coming epoch.
+--- The message is delivered behind the events of the coming epoch.
 function outlet.put(self, client, message) table.insert(of(self.letters, client), message) end
 
---- A message of the client view of that entity, as of wire.packet.
+--- packet: of the client view of that entity, made by wire.packet.
 function outlet.put_packet(self, client, id, packet)
   local packets = of(of(self.letters, client), "packets")
   packets[#packets + 1], packets[#packets + 2] = id, packet
 end
 
---- A number for the node of a record, by which core and post know it from now on, if it has none yet. Where another
--- has asked for it than its client, that has mail in any case: so its exchange finds out whether it has died meanwhile.
+--- Gives the record a number, the name of the node in core and post, if it has none yet. If another client has asked
+-- for the node, its own client gets mail in any case, so that its exchange detects that this client is dead.
 function outlet.open_node(self, rec)
   if rec.number then return end
   if rec.by ~= rec.client then of(self.letters, rec.client) end
@@ -49,14 +49,14 @@ function outlet.open_node(self, rec)
   self.recs[rec.number] = rec
 end
 
---- A node of the client that is in no core any more ends: it leaves these ids, bytes of that width.
+--- A node of the client that is in no core ends: its handlers get leaves of the ids seen, bytes of that width each.
 function outlet.end_node(self, client, handle, seen, width)
   local group = string.pack("<I4BI4I4", handle, CLOSE | LONG | WIDTH[width], #seen // width, 0) .. seen
   self.ended_nodes[client] = (self.ended_nodes[client] or "") .. group
 end
 
---- The messages of an epoch for each client, as wire.lua has them: `events`, and `ends`, the length of its head and the
--- nodes that end; `ended`, groups of nodes that end; `routes`. And the number of events.
+--- Returns the mail of an epoch by client: `routes`; `events`, a message, and `ends`, the length of its head and the
+-- nodes in it that end; `ended`, groups of nodes that end; `letters`. And the number of events.
 function outlet.drain(self, number)
   local mail = {}
   for client, notes in pairs(self.notes) do mail[client] = { routes = wire.routes(client, number, notes) } end
@@ -81,7 +81,7 @@ function outlet.drain(self, number)
   return mail, events
 end
 
---- The client's nodes say all that they see, with the next drain.
+--- With the next drain, the client's nodes report all that they see.
 function outlet.whole(self, number)
   local client = self.clients[number]
   if client and client.link then self.post:ack(client.slot, 0, true) end

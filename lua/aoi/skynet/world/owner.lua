@@ -1,9 +1,14 @@
--- The requests of clients to the shard that owns an entity, as far as they are none of any place
--- (aoi.skynet.commands): commands[name](shard, client, ...). Each is checked against what the entity will be at the end
--- of the coming epoch, and then waits for it; the core changes when the epoch is applied. A request that raises has
--- changed nothing. What it raises is a text for the caller, or a table: { id, moved = shard } where the entity is
--- another's by now, or, with later, where a move that came before has yet to come after the entity (then it is this
--- shard), { id } where this shard knows nothing of it, { id, owners } as an answer of the directory (directory.lua).
+-- The requests of clients to the shard that owns an entity: commands[name](shard, client, ...), run by Shard:request.
+-- Those that maps have as well are in aoi.skynet.commands. A request is checked against the state of the entity at the
+-- end of the coming epoch; the core changes when that epoch is applied (coming.lua). A request that raises has changed
+-- nothing. What it raises is a text for the caller, or one of these tables:
+--
+--   { id, moved = shard }   that shard may own the entity
+--   { id, moved = shard, later = true }   this shard owns it, but an earlier move of the client has been forwarded, and
+--                           has yet to come back here
+--   { id }                  the entity is unknown here
+--   { id, stale = true }    the claim of the id is void
+--   { id, owners = list }   an answer of the directory (directory.lua)
 
 local any = require "aoi.skynet.commands"
 local argument = require "aoi.skynet.argument"
@@ -26,7 +31,7 @@ local node, find = any.helpers.node, any.helpers.find
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 
--- All of it, or the entity leaves again.
+-- Adds all nodes and the view, or raises after the entity has been made to leave again.
 local function add_more(shard, client, id, more)
   local areas = {}
   local ok, err = pcall(function()
@@ -38,10 +43,10 @@ local function add_more(shard, client, id, more)
   error(err, 0)
 end
 
---- Their ids have been claimed, with these stamps, and their coordinates have been checked. name: of the method; rows:
--- id, x, y [, z]. batch: the client's last one before; moves of that and older ones were of a former life. more: what
--- the one of them has from then on, nodes and view: lists of what add_node and add_client take. Returns a list of the
--- nodes' areas.
+--- Entities enter. Their ids have been claimed, with these lives and stamps; their coordinates have been checked. name:
+-- the method; rows: id, x, y [, z] of each. batch: the client's last batch of moves: moves up to that one are of a
+-- former life. more: where only one entity enters, its nodes and its view: lists of arguments of add_node and
+-- add_client. Returns a list of the nodes' areas.
 function commands.enter(shard, client, name, lives, kind, batch, stamps, rows, more)
   local values = shard.dimensions + 1
   for i = 1, #lives do
@@ -54,7 +59,7 @@ function commands.enter(shard, client, name, lives, kind, batch, stamps, rows, m
     clients.own(shard, id, { life = lives[i], client = client, kind = kind, past = shard.blank or nil,
                              birth = { x = x, y = y, z = z, batch = batch } })
     shard.sent_on[id] = nil
-    if shard.blank then -- it would see nothing yet
+    if shard.blank then -- there are no ghosts yet: the entity waits with those that are restored
       shard.returning[id] = true
     else
       shard.births[#shard.births + 1] = id
@@ -63,7 +68,7 @@ function commands.enter(shard, client, name, lives, kind, batch, stamps, rows, m
   return more and add_more(shard, client, rows[1], more)
 end
 
---- Returns the life of its entity.
+--- Returns the life of the entity.
 function commands.add_client(shard, client, id, ...)
   any.add_client(shard, client, id, ...)
   return shard.ents[id].life
@@ -94,7 +99,7 @@ function commands.override(shard, client, id, number, target, how, life)
   targets.set(shard, rec, target, how, life)
 end
 
---- A list of target, how, life.
+--- Returns a flat list of target, how, life.
 function commands.overrides(shard, client, id, number)
   local list = {}
   for target, o in pairs(node(shard, client, id, number, "overrides").overrides or {}) do
@@ -103,7 +108,7 @@ function commands.overrides(shard, client, id, number)
   return list
 end
 
---- Returns its life, its kind, its traits, who has lost it, and where it is.
+--- Returns life, kind and traits of the entity, the clients that have lost it (taking.lua), and its position.
 function commands.take_over(shard, client, id)
   any.take_over(shard, client, id)
   local ent = shard.ents[id]
@@ -111,9 +116,9 @@ function commands.take_over(shard, client, id)
     commands.position(shard, client, id)
 end
 
---- After a death, of an entity that this client has taken over from those in `barred`: it is taken over again from who
--- has brought it back. Returns the number of the take-over by which the client has lost it since, or false and who has
--- lost it.
+--- After the death of a shard: this client had taken the entity over from those in `barred`, one of which may have
+-- restored it, and takes it over again. Returns the number of the later take-over by which this client has lost it, or
+-- false and the clients that have lost it.
 function commands.keep(shard, client, id, life, barred)
   local ent = shard:entity(client, id)
   if ent.life ~= life then fail(1, "take_over", "entity %d is another one", id) end
@@ -125,7 +130,7 @@ function commands.keep(shard, client, id, life, barred)
   return false, argument.copy(ent.barred)
 end
 
---- life: of the target; false: there is none.
+--- life: of the target; false: it does not exist.
 function commands.pin(shard, client, id, target, life)
   local view = any.helpers.view(shard, client, id, "pin")
   if target == id then fail(2, "pin", "an entity does not see itself") end
@@ -164,7 +169,7 @@ function commands.get(shard, client, id, ...)
   return traits.field(shard, id, ...)
 end
 
--- In journals ---------------------------------------------------------------------------------------------------------
+-- In the log ----------------------------------------------------------------------------------------------------------
 
 for name in pairs(log.noted) do
   local command = commands[name]
@@ -211,7 +216,7 @@ function commands.view(shard, client, id, number)
   return walls.seer(shard, rec):view(id, rec.number)
 end
 
---- Of a target anywhere: one that is not near is not seen.
+--- The target may be anywhere: one that is not in the core is not seen.
 function commands.sees(shard, client, id, number, target)
   local rec = node(shard, client, id, number, "sees")
   return not rec.added and shard.core:has(target) and walls.seer(shard, rec):sees(id, rec.number, target)
@@ -219,8 +224,8 @@ end
 
 -- Questions to several shards -----------------------------------------------------------------------------------------
 
--- By the name of the method: of the own entity, the shards where its viewers stand; and of each of these what it
--- answers of its own, as of the last epoch, where it knows the entity.
+-- `name` returns the audience of an owned entity, as its viewers are owned by these shards; `name_here` is the request
+-- to each of them, which answers for its own part of the viewers, as of the last epoch.
 for _, name in ipairs { "viewers", "knowers", "broadcast" } do
   commands[name] = function(shard, client, id)
     local ent = shard:entity(client, id)
@@ -233,8 +238,8 @@ for _, name in ipairs { "viewers", "knowers", "broadcast" } do
   end
 end
 
--- Puts behind the n rows of `own`, an id and so on, what was this shard's own in the last epoch of rows `first` to
--- `last` of a list. Returns how many rows there are then.
+-- Copies rows `first` to `last` of a list, each an id and more values, behind the n rows of `own`, but for those of
+-- ghosts. Returns the number of rows in `own`.
 local function keep_own(shard, own, n, list, first, last, width)
   for i = (first - 1) * width + 1, last * width, width do
     if not shard.router:ghost(list[i]) then
@@ -245,7 +250,7 @@ local function keep_own(shard, own, n, list, first, last, width)
   return n
 end
 
---- As those of a space, of its own.
+--- The methods of a space, for owned entities alone.
 for name, width in pairs { near = 1, sweep = 2 } do
   commands[name .. "_here"] = function(shard, _, ...)
     local list, count = methods.answered(methods.invoke(shard.core, name, ...))
@@ -264,11 +269,11 @@ function commands.near_many_here(shard, _, ...)
   return own, n, last
 end
 
---- Up to n of its own, nearest first, with their squared distances.
+--- Up to n owned entities, nearest first, with their squared distances.
 function commands.nearest_here(shard, _, n, radius, mask, x, y, z)
   local core, count = shard.core, shard.core:count()
   local own, ask, found = {}, n
-  repeat -- ghosts are among the answers: ask for more until there are n own ones
+  repeat -- the core's answer includes ghosts: ask for more until it has n owned entities
     local list, got
     if z then
       list, got = core:nearest(x, y, z, math.min(ask, count), radius, mask)
@@ -290,7 +295,7 @@ function commands.nearest_here(shard, _, n, radius, mask, x, y, z)
   return own, found
 end
 
---- Walls, by the world's ids.
+--- Questions to aoi.sight, with the world's ids of walls in place of the sight's.
 function commands.of_sight(shard, _, name, first, ...)
   if name == "get_wall" then
     return methods.answered(walls.invoke(shard, name, shard.wall_of[first] or 0))
@@ -302,14 +307,9 @@ function commands.of_sight(shard, _, name, first, ...)
 end
 
 function commands.ids_here(shard)
-  local list, n = shard.router:ids "own"
-  for id, ent in pairs(shard.ents) do
-    if ent.birth then
-      n = n + 1
-      list[n] = id
-    end
-  end
-  return list, n
+  local list = {}
+  for id in pairs(shard.ents) do list[#list + 1] = id end
+  return list, #list
 end
 
 function commands.count_here(shard)

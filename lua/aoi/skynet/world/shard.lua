@@ -1,27 +1,27 @@
--- One shard of a world: a region of it, with everything that stands there or may be seen from there: a place
--- (aoi.skynet.commands) whose commands wait for the coming epoch. No function yields and nothing is sent: `request` and
--- `moves` take what clients want, `close` and `apply` are the two halves of an epoch.
+-- One shard of a world: it owns the entities in a region, and has ghosts of those that nodes there may see. shardd.lua
+-- is the service around it, the exchange of its process the caller. It is a place (aoi.skynet.commands) whose commands
+-- wait for the coming epoch. No function yields or sends a message: results are handed to the caller.
 --
---   core                     an aoi space with deferred delivery: its own entities, and ghosts of those nearby
---   router                   (C) which are its own, moves sorted by who must hear of them
---   post                     (C) events made messages, as of an AOI service (src/lua/wire_post.h); the window is the
---                            exchange's
---   clients[number]          of the world, that have or had something here (clients.lua); link, slot: of the post
---   ents[id]                 its own entities, those that enter in the coming epoch included: besides what any place
---                            has, life, kind, birth = { x, y, z } until it has entered
---   notes[client]            routes and refusals, which go with the events of the epoch
---   targets[target]          nodes with an override for it, views that pin it: targets.lua, distant.lua
---   moved[id]                where an entity went that was its own, for a while
---   forwarding[id]           where moves of it go that have come here, with the coming epoch
---   sent_on[id][client]      the last move that has gone on from here (followers.lua)
---   life[id], holder[id], claims[id]   the directory (directory.lua): of the ids whose home this shard is, which life
---                            is alive and whose it is
+--   core                     an aoi space with deferred delivery: owned entities and ghosts
+--   router                   (C) which entities are owned, and their moves, sorted by the shards that receive them
+--   post                     (C) makes messages of events, as in an AOI service (src/lua/wire_post.h); the exchange has
+--                            the windows
+--   clients[number]          clients that have or had something here (clients.lua); link, slot: their keys in the post
+--   ents[id]                 owned entities, and those that enter in the coming epoch: the fields of any place, and
+--                            life, kind, birth = { x, y, z, batch } until the entity has entered
+--   notes[client]            routes and refusals, which are sent with the events of the epoch
+--   targets[target]          nodes with an override for the target, views that pin it: targets.lua, distant.lua
+--   moved[id]                the new owner of an entity that has been handed over, for a while
+--   forwarding[id]           the shard to which moves of the entity are forwarded with the coming epoch
+--   sent_on[id][client]      the last move that has been forwarded (followers.lua)
+--   life[id], holder[id], claims[id]   the directory of the ids that have this shard as home: life and owner
 --
---   commands -> coming epoch -> close(e) -> parts for other shards
---                                           apply(e, parts of others) -> messages for clients
+--   request, moves -> coming epoch (coming.lua) -> close(e) -> parts for other shards
+--                                                  apply(e, parts of others) -> messages for clients
 --
--- Between close and apply only moves are taken; a request waits, so that it always finds the end of an epoch and what
--- has been accepted since. An entity's former owner removes and tells what ends with it, its new one all the rest.
+-- Between close and apply the shard accepts moves only; a request waits until apply is done, so that it reads the end
+-- of an epoch and the commands accepted since. Apply has six phases: of an entity that is handed over, the former owner
+-- carries out the first one, which ends things, the new owner the others.
 
 local clients = require "aoi.skynet.clients"
 local coming = require "aoi.skynet.world.coming"
@@ -48,10 +48,10 @@ local Shard = {}
 Shard.__index = Shard
 coming(Shard)
 
---- options: number; plan, as of tiles.plan; engine, dimensions, cell, sight. Optional: clock() in seconds; log(epoch,
--- line) takes the commands of each closed epoch, for a replay; grace: epochs for which what is lost with a dead shard
--- waits; warn(text). Of a later instance of a shard (recovery.lua): term, terms of all, epoch: the one before it
--- begins, lost: whether the former one has died; walls, as of wall_list.lua.
+--- options: number; plan, from tiles.plan; engine, dimensions, cell, sight. Optional: clock() in seconds; log(epoch,
+-- line) receives the commands of each closed epoch, for a replay; grace: epochs for which lost entities wait to be
+-- restored; warn(text). Of a successor (recovery.lua): term; terms of all shards; epoch: the last one before its first;
+-- lost: whether the former instance has died; walls: a state of wall_list.lua.
 function Shard.new(options)
   local space = require("aoi").new {
     engine = options.engine, dimensions = options.dimensions, cell = options.cell, delivery = "deferred",
@@ -88,7 +88,7 @@ end
 local function answer(self, reply, ok, ...)
   if ok then return reply(true, self.applied, ...) end
   local reason = (...)
-  if type(reason) == "table" then -- a move that is sent after it arrives with the next epoch: it comes first
+  if type(reason) == "table" then -- owner.lua; a move that is forwarded arrives with the next epoch, and goes first
     local applied = (reason.later or self.forwarding[reason.id]) and self.applied + 1 or self.applied
     if reason.stale then return reply("stale", applied) end
     if reason.owners then return reply(true, applied, reason.owners) end
@@ -106,10 +106,10 @@ local function run(self, client, reply, name, ...)
   answer(self, reply, pcall(command, self, client, ...))
 end
 
---- A request of a client, by its number, which may begin once epoch `after` has been applied here. Calls, at once or
--- later, reply(true, applied, results ...), reply(false, applied, reason), reply("moved", applied, shard) where the
--- entity is another's, reply("unknown", applied), or reply("stale", applied) where the home of its id has
--- died since it was asked. A request that fails has changed nothing.
+--- A request of a client, given by its number, which runs when epoch `after` has been applied here. Calls, at once or
+-- later, reply(true, applied, results ...), reply(false, applied, reason), reply("moved", applied, shard) where another
+-- shard owns the entity, reply("unknown", applied), reply("stale", applied) where the home of the id has died since it
+-- was asked, or reply("retired", applied): another instance of this shard. A request that fails has changed nothing.
 function Shard:request(client, after, reply, name, ...)
   if self.shut then return reply(self.retired and "retired" or false, self.applied, "the world is closed") end
   local waits = self.retired or self.closed > self.applied or after > self.applied or recovery.is_absent(self)
@@ -136,7 +136,7 @@ end
 -- Moves -------------------------------------------------------------------------------------------------------------
 
 --- A client's message of moves (src/lua/wire_outbox.h): a string, or a pointer and its length. Returns true, or nil
--- and what is wrong with it.
+-- and a reason. Rows that the router does not accept go to strays.lua.
 function Shard:moves(message, size)
   if self.shut then return true end
   local started = self.clock()
@@ -152,12 +152,11 @@ function Shard:moves(message, size)
   return true
 end
 
--- Orders of the exchange, dated so that all shards obey them in the same epoch
--- ------------------------------------------
+-- Dated orders of the exchange, which all shards obey in the same epoch ---------------------------------------------
 
---- In that epoch: "whole", a client: its nodes say all that they see; "death", a client: it is gone, its entities leave
--- and its nodes are removed; "resend", a list of entities: their client views begin anew; "change": as of changes.lua.
--- They may come out of turn from processes of which one is gone, and are obeyed by date.
+--- An order for epoch `at`: "whole", a client: its nodes report all that they see; "death", a client: its entities
+-- leave and its nodes are removed; "resend", a list of entities: their client views begin anew; "change": see
+-- changes.lua. Orders of several processes may come out of turn when one of these has died: the list is sorted by date.
 function Shard:order(what, value, at)
   local i = #self.orders + 1
   while i > 1 and self.orders[i - 1].at > at do i = i - 1 end
@@ -176,7 +175,7 @@ local function obey(self, number, what, f)
   self.orders = kept
 end
 
-local function bury(self, client)
+local function end_client(self, client)
   self.buried[#self.buried + 1] = client
   directory.bury(self, client)
   for _, id in ipairs(clients.entities(self, client)) do self.sent_on[id] = nil end
@@ -191,15 +190,16 @@ local function put_row(lists, shard, tag, row)
   table.insert(lists[shard][tag], row)
 end
 
--- Tells the id's home; the home may be here, and hears of it with all others.
-local function tell_home(self, lists, id, life, shard)
+-- Notifies the home of the id: the new owner of that life, 0: it has ended. The row goes to this shard, too, if it is
+-- the home.
+local function notify_home(self, lists, id, life, shard)
   put_row(lists, directory.home(self, id), epoch.HOME, epoch.home(id, life, shard))
 end
 
 local function is_own(self, owner) return owner == self.number and not self.retired end
 
--- It goes to that shard, or goes on here as one that comes: hand: what a HAND row has of the entity itself. Its nodes
--- are silent here from now on. Returns the numbers of those in the core.
+-- Hands an entity over to a shard: to this one, if the entity is restored here. hand: the fields of the HAND row but
+-- for nodes and view. Its nodes report nothing here from now on. Returns the numbers of those in the core.
 local function give(self, lists, hand, shard)
   local id, numbers = hand.id
   local ent = self.ents[id]
@@ -216,7 +216,7 @@ local function give(self, lists, hand, shard)
   end
   hand.barred, hand.view, hand.traits = ent.barred, views.give(self, id), self.traits[id]
   put_row(lists, shard, epoch.HAND, epoch.hand(hand, self.dimensions))
-  tell_home(self, lists, id, hand.life, shard)
+  notify_home(self, lists, id, hand.life, shard)
   clients.disown(self, id)
   if is_own(self, shard) then return numbers end
   outlet.note(self, ent.client, id, shard)
@@ -245,36 +245,35 @@ local function hand_over_all(self, lists)
   end
 end
 
--- As a HAND row has it.
+-- An entity that enters or is restored, as the fields of a HAND row.
 local function newcomer(self, id, ent)
   local at = ent.birth
-  self.bearing[id] = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
-                       movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z }
-  return self.bearing[id]
+  self.newcomers[id] = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
+                         movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z }
+  return self.newcomers[id]
 end
 
--- One that goes on here after it was lost with another shard.
-local function bear_again(self, lists, id, ent)
+local function enter_restored(self, lists, id, ent)
   if self.log then log.restored(self, id, ent) end
   local owner = recovery.bear(self, id, ent)
   give(self, lists, newcomer(self, id, ent), owner)
 end
 
--- One that enters. It may have been moved into another's region since: then it is handed over as it enters.
-local function bear(self, lists, id, ent)
+-- If moves have taken the entity into another region since it was accepted, it is handed over as it enters.
+local function enter(self, lists, id, ent)
   local birth = newcomer(self, id, ent)
   local owner, here = self.router:born(id, birth.life, birth.kind, birth.x, birth.y, birth.z)
   birth.born, birth.real = true, is_own(self, owner)
   if birth.real then
     ent.birth = nil
-    tell_home(self, lists, id, ent.life, owner)
+    notify_home(self, lists, id, ent.life, owner)
   else
     give(self, lists, birth, owner)
   end
-  if birth.real or here then self.borne[#self.borne + 1] = birth end
+  if birth.real or here then self.entering[#self.entering + 1] = birth end
 end
 
--- The kind that an entity has already is a touch: that reaches client views that come with the same epoch, too.
+-- A kind that is set again is a touch, which also reaches client views that arrive with the same epoch.
 local function touch_same_kinds(self)
   for id, kind in pairs(self.kinds) do
     if kind == self.core:kind(id) then
@@ -296,40 +295,40 @@ local function forward_rows(self, put)
   self.forward, self.forwarding = {}, {}
 end
 
---- Closes epoch `number`: what has been accepted belongs to it. Returns the parts for the shards that must hear of
--- it, by shard.
+--- Closes epoch `number`: all commands accepted since the last close belong to it. Returns the parts for the shards
+-- that must receive one, by shard; this shard may be one of them.
 function Shard:close(number)
   assert(self.closed == self.applied and number == self.closed + 1, "an epoch out of turn")
   local started, lists, router = self.clock(), {}, self.router
   self.buried = {}
   for _, id in ipairs(self.births) do router:widen(id) end
   for id in pairs(self.returning) do router:widen(id) end
-  obey(self, number, "death", bury) -- before another instance of a shard gets what there is
+  obey(self, number, "death", end_client) -- before a change hands everything over to another instance
   obey(self, number, "change", recovery.change)
-  recovery.name_all(self, function(...) tell_home(self, lists, ...) end)
-  obey(self, number, "death", bury)
-  self.closed, self.given, self.borne, self.bearing = number, {}, {}, {}
+  recovery.name_all(self, function(...) notify_home(self, lists, ...) end)
+  obey(self, number, "death", end_client) -- of clients in processes that the change has removed
+  self.closed, self.given, self.entering, self.newcomers = number, {}, {}, {}
   for _, leave in ipairs(self.leaves) do
     router:gone(leave.id)
-    tell_home(self, lists, leave.id, leave.life, 0)
+    notify_home(self, lists, leave.id, leave.life, 0)
   end
-  for _, release in ipairs(self.releases) do tell_home(self, lists, release.id, release.life, 0) end
+  for _, release in ipairs(self.releases) do notify_home(self, lists, release.id, release.life, 0) end
   recovery.expire(self)
   if self.log then log.commands(self) end
   touch_same_kinds(self)
   for _, id in ipairs(self.births) do
     local ent = self.ents[id]
-    if ent and ent.birth and not ent.past then bear(self, lists, id, ent) end
+    if ent and ent.birth and not ent.past then enter(self, lists, id, ent) end
   end
   for id in pairs(self.waits and {} or self.returning) do
-    if self.ents[id] and self.ents[id].past then bear_again(self, lists, id, self.ents[id]) end
+    if self.ents[id] and self.ents[id].past then enter_restored(self, lists, id, self.ents[id]) end
     self.returning[id] = nil
   end
   local function put(...) put_row(lists, ...) end
   recovery.tell_lost(self, put)
   hand_over_all(self, lists)
   rekind_all(self)
-  traits.tell(self, function(shard, row) put(shard, epoch.TRAIT, row) end, self.bearing)
+  traits.tell(self, function(shard, row) put(shard, epoch.TRAIT, row) end, self.newcomers)
   distant.tell(self, put)
   forward_rows(self, put)
   if self.log then log.moves(self) end
@@ -351,7 +350,7 @@ local function apply_rows(self, parts, tag)
   for _, part in ipairs(parts) do self.router:apply(tag, part.bytes, self.unsure) end
 end
 
--- Phase 1: what ends. Nodes that are given away have been silent since the epoch was closed.
+-- Phase 1: nodes, entities and ghosts that end. Nodes that are handed over have been silent since the epoch was closed.
 local function apply_ends(self, parts)
   local core = self.core
   for _, rec in ipairs(self.removed) do core:remove_node(rec.id, rec.number) end
@@ -360,14 +359,14 @@ local function apply_ends(self, parts)
     if not given.stays then core:leave(given.id) end
   end
   for _, leave in ipairs(self.leaves) do core:leave(leave.id) end
-  if not self.blank and self.closed ~= self.ready then -- else it has no ghosts yet
+  if not self.blank and self.closed ~= self.ready then -- otherwise there are no ghosts yet
     apply_rows(self, parts, FAR)
     apply_rows(self, parts, GONE)
   end
   recovery.drop_doubted(self)
 end
 
--- It is this shard's own from now on, with all but its nodes.
+-- This shard becomes the owner of the entity, but for its nodes: adopt_nodes, apply_nodes.
 local function take_hand(self, hand)
   local id, router, is_known = hand.id, self.router, self.core:has(hand.id)
   if hand.born or not is_known then
@@ -389,7 +388,7 @@ local function place_hand(self, hand)
   if not hand.born then take_hand(self, hand) end
 end
 
--- A ghost of a former life, the end of which was lost with a shard.
+-- Removes a ghost of a former life: the row that ends it was lost with a shard.
 local function drop_former(self, id, life)
   if self.core:has(id) and self.router:ghost(id) and self.router:life(id) ~= life then self.core:leave(id) end
 end
@@ -400,7 +399,7 @@ local function move_hand(self, hand)
   if self.core:has(hand.id) then self.core:move(hand.id, hand.x, hand.y, hand.z) end
 end
 
--- Its record is the node from now on.
+-- n: a node of a HAND row, which becomes the record of the node here.
 local function take_node(self, hand, n)
   local seen = n.seen
   n.id, n.by, n.seen, n.added = hand.id, n.by or n.client, nil, nil
@@ -417,7 +416,7 @@ local function adopt_nodes(self, hand)
   end
 end
 
--- Phase 2: everything is where it will be, then the nodes that come are judged.
+-- Phase 2: positions of the end of the epoch. Then nodes are adopted: what they saw before is compared with these.
 local function apply_moves(self, parts)
   self.router:apply_moves()
   apply_rows(self, parts, MOVE)
@@ -431,7 +430,7 @@ local function apply_moves(self, parts)
   epoch.each_row(parts, epoch.HAND, adopt_nodes, self)
 end
 
--- Phase 3.
+-- Phase 3: kinds. Phase 4, areas of nodes, is a loop in Shard:apply.
 local function apply_kinds(self, parts)
   for id, kind in pairs(self.kinds) do
     if self.core:has(id) then self.core:set_kind(id, kind) end
@@ -455,14 +454,14 @@ local function enter_hand(self, hand)
   take_hand(self, hand)
 end
 
--- Phase 5.
+-- Phase 5: entities that enter, here or as ghosts.
 local function apply_births(self, parts)
-  for _, birth in ipairs(self.borne) do enter_birth(self, birth) end
+  for _, birth in ipairs(self.entering) do enter_birth(self, birth) end
   apply_rows(self, parts, BORN)
   epoch.each_row(parts, epoch.HAND, enter_hand, self)
 end
 
--- Phase 6.
+-- Phase 6: nodes that are new, of this shard and of entities that are handed over.
 local function apply_nodes(self, parts)
   for _, rec in ipairs(self.added) do
     if not rec.dead then
@@ -497,9 +496,9 @@ local function forget_moved(self)
   followers.forget_old(self, old)
 end
 
---- Applies the closed epoch with the parts that other shards have made for this one. unsure, bereft: as of
--- recovery.begin. Returns the messages for clients, as of `outlet.drain`, and the number of events. An error in here
--- leaves the shard in no state to go on.
+--- Applies the closed epoch. list: the parts that shards have made for this one; unsure, bereft: see recovery.begin.
+-- Returns the messages for clients, as outlet.drain has them, and the number of events. An error in here leaves the
+-- shard inconsistent: its service ends, and it gets a successor.
 function Shard:apply(number, list, unsure, bereft)
   assert(number == self.closed and number == self.applied + 1, "an epoch out of turn")
   local started = self.clock()
@@ -545,7 +544,7 @@ function Shard:apply(number, list, unsure, bereft)
   return mail, events
 end
 
---- Numbers for a console: own entities, ghosts, rows sent (moves, nears, fars), and the counters.
+--- Numbers for operators: owned entities, ghosts, rows sent (moves, nears, fars), and the counters.
 function Shard:info()
   local info = {}
   for name, value in pairs(self.counters) do info[name] = value end
@@ -554,7 +553,7 @@ function Shard:info()
   return info
 end
 
---- Verifies the core, and that what the shard knows agrees with it; raises what is wrong.
+--- Verifies the core, and that entities, router and core agree; raises the first difference.
 function Shard:check()
   assert(self.core:check())
   for id, ent in pairs(self.ents) do
@@ -570,7 +569,7 @@ function Shard:check()
   return true
 end
 
---- What comes afterwards is answered that the world is closed; replaced: that another instance has what this one had.
+--- Later requests are answered that the world is closed; replaced: that this instance of the shard is retired.
 function Shard:shutdown(replaced)
   self.shut, self.retired = true, replaced
   self.core:close()

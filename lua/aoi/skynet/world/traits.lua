@@ -1,13 +1,14 @@
--- What an entity has besides its place, its kind and its nodes: extent, layers, and, for client views, its priority and
--- fields. It holds wherever the entity is known, so the owner tells its audience: all of it to a shard that comes to
--- know the entity, and in each epoch what has changed.
+-- The traits of an entity: extent, layers, and, for client views, priority and fields. They hold in every shard that
+-- has the entity: the owner sends its audience TRAIT rows (epoch.lua), all traits to a shard that is new in it, and in
+-- each epoch the changes to all.
 --
---   shard.traits[id]          extent, layers, priority, fields = { [name] = value }, put = { [name] = the epoch of that
---                             value }: of own entities, as of the last closed epoch
---   shard.trait_changes[id]   the same, of the coming one; touch: the state of the caller's own has changed
+--   shard.traits[id]          of owned entities, at the end of the last epoch: extent, layers, priority, fields =
+--                             { [name] = value }, put = { [name] = the epoch in which the field got that value }
+--   shard.trait_changes[id]   the same for the coming epoch; touch: state outside the library has changed
 --
--- What is new to a shard is set before its client views go on, what has changed behind that: so views that come with
--- their entity receive the change.
+--   set, touch -> trait_changes -> tell (close) -> TRAIT -> apply_in_space, apply_wholes, apply_changes (apply)
+--
+-- Whole traits are set before the client views that arrive begin, changes behind that, so that these views send them.
 
 local epoch = require "aoi.skynet.world.epoch"
 local methods = require "aoi.skynet.methods"
@@ -15,9 +16,9 @@ local views = require "aoi.skynet.views"
 
 local traits = {}
 
-local SCRATCH = 1 -- an entity of a space of the shard's own, on which values are tried
+local SCRATCH = 1 -- the entity of the scratch space (views.lua) on which values are tried
 
--- The value as a space has it, and a synchroniser of the fields of this world. Raises what they raise.
+-- Checks a value in the scratch space or its synchroniser, raises their errors, and returns the value as they have it.
 local function normal(shard, name, ...)
   local space, sync = views.scratch(shard)
   if name == "extent" or name == "layers" then
@@ -42,8 +43,8 @@ local function value_of(all, name, field)
   return value
 end
 
---- From the coming epoch on: a value of extent, layers, priority; a name and a value of fields. A field that has the
--- value already has not been put: clients elsewhere would be sent it as one that is newer.
+--- From the coming epoch on. Arguments: a value of extent, layers or priority; a name and a value of fields. A field
+-- that has this value already does not change, as client views of other shards would be sent it again.
 function traits.set(shard, id, name, ...)
   local value, change = normal(shard, name, ...), shard.trait_changes[id] or {}
   if name == "fields" then
@@ -64,14 +65,14 @@ function traits.touch(shard, id)
   shard.trait_changes[id].touch = true
 end
 
---- As it will be at the end of the coming epoch; nil: it has not been set.
+--- The value at the end of the coming epoch; nil: it has not been set.
 function traits.get(shard, id, name, field)
   local value = value_of(shard.trait_changes[id], name, field)
   if value == nil then return value_of(shard.traits[id], name, field) end
   return value
 end
 
---- The same of a field; one that has not been put is false, 0 or empty.
+--- The same of a field; if it has not been put, the default of its type.
 function traits.field(shard, id, ...)
   local before, value = views.blank(shard, ...), traits.get(shard, id, "fields", (...))
   if value == nil then return before end
@@ -90,15 +91,15 @@ local function merge(into, change)
   return into
 end
 
---- For a client that may have to bring them back: all of an entity, nil: none. Values that come back are new.
+--- All traits of an entity, nil: none: a copy for the client that may have to restore them, so without `put`.
 function traits.all(shard, id)
   local all = merge(merge({}, shard.traits[id] or {}), shard.trait_changes[id] or {})
   all.put = nil
   return next(all) and all
 end
 
---- When an epoch is closed and everything has been routed: put(shard, row) for every shard that is to know, this one
--- included. births[id]: life and place of those that enter.
+--- Called at close, behind routing: put(shard, row) for every shard in the audience, this one included. births[id]:
+-- life and position of entities that enter.
 function traits.tell(shard, put, births)
   local list, n = shard.router:wholes()
   for i = 1, 2 * n, 2 do
@@ -117,7 +118,6 @@ function traits.tell(shard, put, births)
   for _, given in ipairs(shard.given) do shard.traits[given.id] = nil end
 end
 
---- A life has ended.
 function traits.forget(shard, id) shard.traits[id], shard.trait_changes[id] = nil, nil end
 
 local function set_in_space(shard, id, one)
@@ -125,8 +125,8 @@ local function set_in_space(shard, id, one)
   if one.layers then shard.core:set_layers(id, one.layers) end
 end
 
--- Values that are older than this epoch are no news for views that come with their pictures. is_known: the entity is
--- here already, perhaps as a ghost that was lent (distant.lua): what differs is news for the views that are here, too.
+-- Values of earlier epochs are no news for views that arrive with their pictures. is_known: the entity is here already,
+-- perhaps as a ghost that came with a hand-over (distant.lua): values that differ are news for the views here, too.
 local function set_for_views(shard, id, one, is_known)
   if one.priority then views.sync(shard):set_priority(id, one.priority) end
   for name, value in pairs(one.fields or {}) do
@@ -137,7 +137,7 @@ local function set_for_views(shard, id, one, is_known)
   if one.touch and shard.sync then shard.sync:touch(id) end
 end
 
---- Of what is handed to a blank shard, what changes as it changes hands.
+--- Keeps the changes of an entity that is handed over to a blank shard (recovery.lua) in this epoch.
 function traits.await(shard, row)
   local ent = shard.ents[row.id]
   if ent and ent.life == row.life and not row.whole then
@@ -145,7 +145,7 @@ function traits.await(shard, row)
   end
 end
 
---- It is this shard's own from now on, with these.
+--- This shard becomes the owner. all: the traits of the HAND row.
 function traits.take(shard, id, all, is_known)
   if not all then return end
   shard.traits[id] = all
@@ -154,10 +154,10 @@ function traits.take(shard, id, all, is_known)
   set_for_views(shard, id, all, is_known)
 end
 
---- Before anything comes: whether the entity of a row is here already.
+--- Called before other rows are applied: notes whether the entity of the row is here already.
 function traits.find_known(shard, row) row.is_known = shard.router:life(row.id) == row.life end
 
--- Rows of all parts: those of entities that are new here, or the others.
+-- Calls f(shard, id, traits, is_known) for the rows with whole traits, or for those with changes.
 local function each_row(shard, parts, whole, f)
   epoch.each_row(parts, epoch.TRAIT, function(_, row)
     local is_here = row.whole == whole and shard.router:life(row.id) == row.life
@@ -165,16 +165,16 @@ local function each_row(shard, parts, whole, f)
   end)
 end
 
---- Before nodes that come are judged, and for what enters behind that.
+--- Extent and layers. Called before nodes are adopted, and again when entities have entered.
 function traits.apply_in_space(shard, parts)
   each_row(shard, parts, true, set_in_space)
   each_row(shard, parts, false, set_in_space)
 end
 
---- Of what is new here, before views that come go on.
+--- Priorities and fields of entities that are new here. Called before client views that arrive begin here.
 function traits.apply_wholes(shard, parts) each_row(shard, parts, true, set_for_views) end
 
---- The rest, behind that.
+--- Changes of priorities and fields. Called behind that.
 function traits.apply_changes(shard, parts)
   each_row(shard, parts, false, function(_, id, change)
     set_for_views(shard, id, change)
