@@ -1,17 +1,17 @@
--- The directory of ids: each id has a home, one shard by a hash of it, which knows the life that is alive and whose
--- it is.
+-- The directory of ids. Each id has a home, a shard given by a hash of the id, which holds the entry of the id:
 --
---   life[id]    the number of its life; one home never gives the same number twice
---   holder[id]  the shard that owns it
---   revived[id] { client, epoch }: that has brought it back after a death, and when
---   replaced[id] { life, holder, term, at }: a life that its client has made leave, and another has been claimed before
---               this home has heard of its end; that is lost where that instance of its holder (nil: unknown) has died,
---               or in the epoch `at`
---   claims[id]  { client, stamp }: that client has claimed it for the holder, until its entering is heard of: client
---               and holder may die before
+--   life[id]    the number of the life that is alive; a home gives each number once
+--   holder[id]  the shard that owns the entity
+--   revived[id] { client, epoch }: the client that has reclaimed the life after the death of a shard, and when
+--   replaced[id] { life, holder, term, at }: a life that its client has made leave, and whose id has been claimed again
+--               before the HOME row of the end was here. That row is lost if this instance of the holder (nil: unknown)
+--               has died, or if it has not come by epoch `at`: then the end is sent to all shards (recovery.expire)
+--   claims[id]  { client, stamp }: a claim of that client for the holder, until the first HOME row of that life is here
 --
--- An id is claimed before the entity enters, so that it is unique in the world. Owners tell homes of hand-overs and of
--- lives that end (epoch.HOME); what is said of another life than the one that is alive comes too late and is ignored.
+--   claim (at the home) -> enter (at the holder) -> HOME of the owner -> ... HOME of each new owner -> HOME of the end
+--
+-- A claim makes the id unique in the world before its entity enters. HOME rows (epoch.lua) of a life that is not the
+-- one alive are late, and ignored. `commands` are requests of clients.
 
 local argument = require "aoi.skynet.argument"
 local followers = require "aoi.skynet.world.followers"
@@ -19,35 +19,35 @@ local world = require "aoi.skynet.native" "world"
 
 local directory = { commands = {} }
 
-local RESTORES = 20 -- epochs in which clients restore most of what has died with a shard
-local ENDS_WITHIN = 3 -- epochs until a home has heard of the end of what has left
+local RESTORES = 20 -- epochs in which clients restore most of the entities of a dead shard
+local ENDS_WITHIN = 3 -- epochs within which the HOME row of a life that leaves arrives
 local CMD = directory.commands
 
 function directory.home(shard, id) return world.home(id, shard.plan.shards) end
 
--- The terms of this home and of the holder: a claim is good as long as both are alive.
+-- The terms of this home and of the holder: a claim is valid as long as neither has got a successor.
 function directory.stamp(shard, holder) return shard.term << 32 | (shard.terms[holder] or 0) end
 
---- Whether the client that has claimed the id may still enter it.
+--- Returns the claim of the id if its client may still enter; nil: there is none, or the holder has died since.
 function directory.is_claimed(shard, id)
   local claim = shard.claims[id]
   return claim and claim[2] == directory.stamp(shard, shard.holder[id]) and claim or nil
 end
 
--- left: { life, epoch }, which the client has made leave, and when. A life that another client has brought back since
--- has not been made leave: that was lost with its shard.
+-- left: { life, epoch }: the life that the client has made leave, and when. If another client has reclaimed that life
+-- later, the leave was lost with its shard, and the life is alive.
 local function is_taken(shard, client, id, left)
   local by = shard.revived[id]
   return shard.life[id] and
     (not left or shard.life[id] ~= left.life or by and by.client ~= client and by.epoch > left.epoch)
 end
 
--- Whether what this home does not know may be alive: clients are still restoring.
+-- Whether an id without an entry may belong to an entity that a client has yet to restore.
 local function is_unknown(shard, id)
   return not shard.life[id] and shard.blank ~= nil and shard.applied < shard.ready + RESTORES
 end
 
--- left: as of is_taken, of which this home may not have heard yet.
+-- left: as in is_taken; its HOME row may not be here yet.
 local function claim(shard, client, id, holder, left)
   if left and (shard.life[id] == left.life or is_unknown(shard, id)) then
     local former = shard.holder[id]
@@ -57,12 +57,12 @@ local function claim(shard, client, id, holder, left)
   shard.last_life = shard.last_life % 0xffffffff + 1
   shard.life[id], shard.holder[id], shard.orphans[id] = shard.last_life, holder, nil
   shard.claims[id] = { client, directory.stamp(shard, holder) }
-  shard.sent_on[id] = nil -- that was an earlier life
+  shard.sent_on[id] = nil -- moves of an earlier life
   return shard.last_life, shard.claims[id][2]
 end
 
---- claim(name, ids, places, left): name: of the method; places: x, y of each. Returns the lives, the shards that will
--- own them, and the stamps of the claims; all ids or none.
+--- claim(name, ids, places, left): name: the method, for errors; places: x, y of each id; left: see is_taken, of each
+-- id. Claims all ids, or none and raises. Returns lists of lives, of the shards that will own them, and of stamps.
 function CMD.claim(shard, client, name, ids, places, left)
   local lives, holders, stamps, seen = {}, {}, {}, {}
   for i, id in ipairs(ids) do
@@ -79,19 +79,19 @@ function CMD.claim(shard, client, name, ids, places, left)
   return lives, holders, stamps
 end
 
---- For the holder: whether a claim still counts, as neither the home nor the former holder has died since.
+--- At the holder: whether the claim with that stamp is valid: neither home nor holder has got a successor since.
 function directory.is_good(shard, id, stamp)
   return (shard.terms[directory.home(shard, id)] or 0) << 32 | shard.term == stamp
 end
 
---- lives_of(ids): the lives that are alive, false where there is none, 0 where one may be restored.
+--- lives_of(ids): returns the lives that are alive; false: none; 0: one may yet be restored.
 function CMD.lives_of(shard, _, ids)
   local list = {}
   for i, id in ipairs(ids) do list[i] = shard.life[id] or directory.may_return(shard, id) and 0 or false end
   return list
 end
 
---- release(ids, lives): they have not entered after all.
+--- release(ids, lives): takes back claims of entities that have not entered.
 function CMD.release(shard, _, ids, lives)
   for i, id in ipairs(ids) do
     if shard.life[id] == lives[i] then
@@ -100,7 +100,7 @@ function CMD.release(shard, _, ids, lives)
   end
 end
 
---- The client is gone: what it has claimed and not entered is free again.
+--- The client is dead: ids that it has claimed, and that have not entered, are free again.
 function directory.bury(shard, client)
   for id, claimer in pairs(shard.claims) do
     if claimer[1] == client then
@@ -110,13 +110,13 @@ function directory.bury(shard, client)
   end
 end
 
---- Whether a client may yet restore it.
+--- Whether a client may yet restore the entity.
 function directory.may_return(shard, id)
   return shard.orphans[id] or directory.home(shard, id) == shard.number and is_unknown(shard, id)
 end
 
---- whose(ids): the owners of these ids, false where there is none, 0 where it may be restored; where a move is sent on
--- from here, or one of this client has been lately, where that goes.
+--- whose(ids): returns the owners of the entities; false: none; 0: it may be restored. If this shard forwards a move of
+-- the entity, or has forwarded one of this client lately, the shard to which that goes: a request must not overtake it.
 function CMD.whose(shard, client, ids)
   local list = {}
   for i, id in ipairs(ids) do
@@ -129,7 +129,7 @@ function CMD.whose(shard, client, ids)
   return list
 end
 
---- What an owner has reported for the closed epoch.
+--- A HOME row, once the epoch has been applied.
 function directory.on_home(shard, home)
   local id, replaced = home.id, shard.replaced[home.id]
   if replaced and home.shard == 0 and home.life == replaced.life then shard.replaced[id] = nil end

@@ -1,22 +1,21 @@
--- Targets that a shard must know wherever they are, as something of its own shows or pins them (targets.lua). Their
--- owner has the shard in their audience as one that follows them (src/lua/world_follow.c), and takes that along where
--- they change hands.
+-- Distant targets: entities that a node or view here shows or pins (targets.lua), so that this shard needs ghosts of
+-- them wherever they are. The owner has this shard in the audience as a follower of the entity
+-- (src/lua/world_follow.c); a hand-over takes the list of followers along.
 --
---   epoch e    the shard asks the home of the id (epoch.WANT)
---   e + 1      the home asks the owner, that one, where the target has changed hands, the next one
---   e + 2      the owner tells the shard of it as of one that comes near
+--   epoch e    the shard sends a WANT row (epoch.lua) to the home of the id
+--   e + 1      the home forwards it to the owner; a former owner, in one more epoch, to the new one
+--   e + 2      the owner sends the entity to the shard as NEAR
 --
--- What is handed over with its node or its view is asked for anew; its new shard has the ghost at once, as the former
--- one had it, with its state, and doubted until the owner has named it: so it is never missing, but may stand still
--- meanwhile.
+-- A node or view that is handed over takes ghosts of its distant targets along, with their state: they are there at
+-- once, but unconfirmed, and stand still, until the owner names them to the new shard, which sends WANT for itself.
 --
---   shard.asked[target]   the life for which it has asked
---   shard.asking[target]  something may have changed; AGAIN: it has to ask in any case
---   shard.passing         rows for other shards: shard, row, and so on
---   shard.expired         id, life, and so on: as ghosts that no owner has named, they leave
+--   shard.asked[target]   the life for which a WANT has been sent
+--   shard.asking[target]  targets.wanted may have changed; AGAIN: send a WANT in any case
+--   shard.passing         WANT rows to forward, a flat list: shard, row
+--   shard.expired         a flat list id, life: if these are unconfirmed ghosts, they leave
 --
--- Messages may be lost with shards that die, and pass each other where a target changes hands: every so often a shard
--- asks again for what it does not have, and no more for what it has in vain.
+-- Rows may be lost with shards that die, and may miss a target that is handed over: every REPEATS epochs the shard
+-- sends WANT again for targets that it does not have, and UNWANTED for ghosts that it does not need.
 
 local directory = require "aoi.skynet.world.directory"
 local epoch = require "aoi.skynet.world.epoch"
@@ -38,7 +37,7 @@ local function put_row(shard, put, target, life, what)
   put(directory.home(shard, target), epoch.WANT, epoch.want(target, life, shard.number, what))
 end
 
---- As an epoch is closed: put(shard, tag, row).
+--- Called when an epoch is closed: put(shard, tag, row).
 function distant.tell(shard, put)
   for target, how in pairs(shard.asking) do
     local asked, want = shard.asked[target], targets.wanted(shard, target)
@@ -57,7 +56,7 @@ local function pass(shard, to, row, what)
   table.insert(shard.passing, epoch.want(row.id, row.life, row.shard, what))
 end
 
--- The shard that may know the owner of what is not here; nil: there is none.
+-- The shard to which a row is forwarded whose entity is not here; nil: there is none.
 local function next_shard(shard, row)
   if shard.retired then return shard.number end
   local handed = strays.handed_to(shard, row.id)
@@ -72,7 +71,7 @@ local function on_ended(shard, row)
   targets.ended(shard, row.id, row.life)
 end
 
---- At the end of an epoch: a row of another shard, or of this one.
+--- A WANT row, once the epoch has been applied.
 function distant.on_want(shard, row)
   if row.what == epoch.HAS_ENDED then return on_ended(shard, row) end
   local ent = shard.ents[row.id]
@@ -80,7 +79,7 @@ function distant.on_want(shard, row)
   if is_here and not ent.birth then
     return shard.router:follow(row.id, row.shard, row.what == epoch.WANTED)
   end
-  local to = is_here and shard.number or next_shard(shard, row) -- here it enters with the coming epoch
+  local to = is_here and shard.number or next_shard(shard, row) -- is_here: it enters with the coming epoch
   if to then return pass(shard, to, row, row.what) end
   local is_home = directory.home(shard, row.id) == shard.number
   if row.what == epoch.WANTED and is_home and shard.life[row.id] ~= row.life
@@ -97,15 +96,15 @@ local function has(list, value)
   end
 end
 
--- Whether its tile concerns this shard.
+-- Whether this shard is in the audience of the entity's tile.
 local function is_near(shard, id) return has(shard.map:audience(shard.core:position(id)), shard.number) end
 
-local function lend_all(shard, holder, taker, list)
+local function copy_ghosts(shard, holder, taker, list)
   local core = shard.core
   targets.each_shown(holder, function(target, life)
     if shard.router:life(target) ~= life then return end
     local x, y, z = core:position(target)
-    if has(shard.map:audience(x, y), taker) then return end -- its owner sees to it
+    if has(shard.map:audience(x, y), taker) then return end -- the taker has the ghost already
     list = list or {}
     list[#list + 1] = { id = target, life = life, kind = core:kind(target), x = x, y = y, z = z,
                         fields = shard.sync and state_of(core, target) or nil }
@@ -113,31 +112,32 @@ local function lend_all(shard, holder, taker, list)
   return list
 end
 
---- Ghosts that go with the nodes of an own entity and its view, nil: none. taker: the shard that gets them.
+--- A list of the ghosts that go with the nodes and the view of an owned entity, nil: none. taker: the new owner.
 function distant.lend(shard, id, ent, taker)
   local view, list = shard.views[id], nil
   for _, rec in pairs(ent.nodes or {}) do
-    if rec.overrides then list = lend_all(shard, rec, taker, list) end
+    if rec.overrides then list = copy_ghosts(shard, rec, taker, list) end
   end
-  if view and view.pins then list = lend_all(shard, view, taker, list) end
+  if view and view.pins then list = copy_ghosts(shard, view, taker, list) end
   return list
 end
 
--- What may yet be restored after a death is doubted, too: it waits as all of its shard do.
+-- Removes an unconfirmed ghost. One in the halo stays while entities of a dead shard may yet be restored: it may be
+-- one.
 local function leave(shard, id)
   if (shard.waits or shard.fulls[1]) and is_near(shard, id) then return end
   shard.core:leave(id)
   targets.passed(shard, id)
 end
 
---- Those that come with a hand-over, when all other ghosts and own entities are where they will be.
+--- The ghosts of a HAND row. Called in phase 2, behind all moves, NEAR rows and hand-overs.
 function distant.take(shard, hand)
   for _, one in ipairs(hand.ghosts or {}) do
     if not shard.core:has(one.id) then
       shard:enter_core(one)
       shard.router:note(one.id, one.life, false)
       shard.router:doubt(one.id)
-      for name, value in pairs(one.fields or {}) do -- which is no news for a view that comes with its picture
+      for name, value in pairs(one.fields or {}) do -- no news for the view that arrives: its picture has these values
         views.sync(shard):put(one.id, name, value, shard.applied + 1)
       end
       targets.passed(shard, one.id)
@@ -145,9 +145,9 @@ function distant.take(shard, hand)
   end
 end
 
--- Every so often ------------------------------------------------------------------------------------------------------
+-- Repeated checks -----------------------------------------------------------------------------------------------------
 
-local function look(shard)
+local function repeat_wants(shard)
   for target, life in pairs(shard.asked) do
     local _, doubted = shard.router:ghost(target)
     if shard.router:life(target) ~= life or doubted then shard.asking[target] = AGAIN end
@@ -165,7 +165,7 @@ local function look(shard)
   end
 end
 
--- Tiles have changed owners: what is doubted, and stands where nodes of this shard might see it now, need not be there.
+-- After tiles have changed owners: an unconfirmed ghost in the new halo may be wrong where nodes here can see it now.
 local function drop_near(shard)
   for target in pairs(shard.asked) do
     local ghost, doubted = shard.router:ghost(target)
@@ -173,9 +173,9 @@ local function drop_near(shard)
   end
 end
 
---- As an epoch is applied, phase 2, behind all that has come: what has been named in it stays.
+--- Called in phase 2, behind all rows that name ghosts.
 function distant.apply(shard)
-  if shard.closed % REPEATS == 0 then look(shard) end
+  if shard.closed % REPEATS == 0 then repeat_wants(shard) end
   local expired = shard.expired
   shard.expired = {}
   for i = 1, #expired, 2 do

@@ -1,30 +1,28 @@
--- A shard when the map changes (changes.lua): tiles change owners, or another instance of a shard begins, with a
--- term that
--- is one higher. Where its former instance lives, that one hands over all that it has in close(E), as to any other
--- shard, and sends on what still comes for some epochs: `retired`. Where that has died, two epochs are dated, E, from
--- which on all know of the new one, and R, when clients have restored:
+-- A shard when the map changes (changes.lua): tiles get other owners, or another instance of a shard begins, the
+-- successor, with a term that is one higher. If the former instance is alive, it hands over everything in close(E), as
+-- to any other shard, and is `retired`: for some epochs it only forwards. If it has died, its clients restore entities
+-- from their own records (restore.lua), and orders of the leader date two epochs, E and R:
 --
---   close(E)    each shard names all that is its own, as HOME to the home of its id; ids that no shard names are
---               orphans: they were the dead shard's
---   E to R      clients restore what they have entered, with what its nodes have heard; it waits where it was brought
---               to; the successor has no ghosts yet; the ghosts of what was lost stand still
---   close(R)    each shard names all that is its own to its audience, as NEAR; ghosts that no shard names are doubted;
---               what has been restored goes on, all in one epoch, so that nothing that it sees is missing
---   later       what is restored late goes on at once; LOST ends ghosts of it that are elsewhere
---   E + grace   what is still doubted leaves
+--   close(E)    each shard names its entities to the homes of their ids (HOME); ids that no shard names are lost
+--   E to R      clients reclaim lost ids at the homes, and restore their entities, with what nodes have reported, in
+--               the shards of their tiles, where these wait; the successor has no ghosts yet; lost entities stand still
+--   close(R)    each shard names its entities to their audiences (NEAR); ghosts become unconfirmed until their owners
+--               name them; all restored entities enter in this epoch, so that nodes find all targets that they saw
+--   later       entities that are restored late enter at once; LOST rows remove unconfirmed ghosts of them elsewhere
+--   E + grace   lost ids are dropped, and ghosts that are still unconfirmed leave
 --
 --   shard.terms[s]       the term of each shard that has had a successor
 --   shard.ready          E of this instance
---   shard.blank          until R of that, where its former instance has died, be it as late as E; false: no more, or
---                        what other shards have lost as it began may be unknown here; nil: nothing was lost
---   shard.renewed        the last E; shard.waits: until its R
---   shard.full           the last R; shard.fulls: those whose grace is not over: { R, ends = E + grace }
---   shard.returning      set of ids that wait for R: ents[id].past; their nodes are added, with what they have seen
---   shard.orphans[id]    since when, of ids whose home this is; the life is that of the directory
---   shard.superseded[id] the life that has ended, while one that is being restored may be it
---   shard.ended          lives that have ended though no shard has them: { id, life }
+--   shard.blank          true until that R, if the former instance had died by E; false: R is over, or lives that other
+--                        shards lost while this instance began may be unknown here; nil: nothing was lost
+--   shard.renewed        the last E; shard.waits: whether its R has yet to come
+--   shard.full           the last R; shard.fulls: the R with grace left: { R, ends = E + grace }
+--   shard.returning      set of ids of restored entities that wait for R: ents[id].past; their nodes have `seen`
+--   shard.orphans[id]    the epoch in which a life of the directory here was found lost
+--   shard.superseded[id] a life that has ended: it must not be restored any more
+--   shard.ended          { id, life }: lives that, as clients report, they have made leave
 --
--- What returns is as one that enters in the coming epoch, but is handed over, if need be to this shard itself.
+-- A restored entity is like one that enters in the coming epoch, but is always handed over, perhaps to this shard.
 
 local clients = require "aoi.skynet.clients"
 local commands = require "aoi.skynet.commands"
@@ -42,12 +40,12 @@ local walls = require "aoi.skynet.walls"
 local recovery = { commands = {} }
 local CMD = recovery.commands
 
---- Whether requests must wait: what the homes know is not here yet.
+--- Whether requests must wait, as this instance has not got its part of the directory yet.
 function recovery.is_absent(self) return self.applied < self.ready end
 
---- As an epoch is applied. unsure: something is lost, or parts of an earlier epoch may be missing, as a process has
--- died before it had sent them to all. What is lost while an instance begins is unknown to it, as only what is alive
--- was named; bereft: it is what the former instance had (changes.begins_bereft).
+--- Called first when an epoch is applied. unsure: entities are lost, or parts of an earlier epoch may be missing, as a
+-- process has died before it had sent them to all. An instance that begins then does not know what is lost, as shards
+-- name only what is alive. bereft: it begins, and its former instance has died without a hand-over (changes.lua).
 function recovery.begin(self, number, unsure, bereft)
   self.unsure = unsure
   if bereft then
@@ -57,17 +55,17 @@ function recovery.begin(self, number, unsure, bereft)
   end
 end
 
--- An entity with a past ---------------------------------------------------------------------------------------------
+-- Restored entities -------------------------------------------------------------------------------------------------
 
--- n: as a HAND row has it, its record from now on. Its client gets nothing of it before it is in the core: it has
--- no number until then.
+-- n: a node of a HAND row, which becomes its record. It has no number until it is added to the core, so its client gets
+-- no events of it before that.
 local function node_with_past(self, ent, id, n)
   n.id, n.by, n.added = id, n.by or n.client, true
   clients.keep_node(self, ent, n)
   targets.adopt(self, n)
 end
 
--- entity: as a HAND row has it. One that is here already stays as it is.
+-- entity: a HAND row. An entity that is here already stays as it is.
 local function take(self, entity)
   if self.ents[entity.id] then return end
   local ent = { life = entity.life, client = entity.client, kind = entity.kind, barred = entity.barred, past = true,
@@ -83,7 +81,7 @@ local function take(self, entity)
   for _, n in ipairs(entity.nodes) do node_with_past(self, ent, entity.id, n) end
 end
 
---- What a blank shard takes of the parts for it; what is handed to it waits for R.
+--- The rows that a blank shard applies. Entities that are handed over to it wait for R, as those that are restored.
 function recovery.sift(self, parts)
   local sifted = {}
   epoch.each_row(parts, epoch.HAND, take, self)
@@ -95,7 +93,7 @@ function recovery.sift(self, parts)
   return sifted
 end
 
---- When an epoch is closed, of an entity with a past: its new owner.
+--- Called when an epoch is closed, for a restored entity that enters. Returns its owner.
 function recovery.bear(self, id, ent)
   local at = ent.birth
   self.returning[id] = nil
@@ -107,7 +105,8 @@ local function log_leave(self, id, life)
   if self.log then log.put(self, 1, "leave", id, life) end
 end
 
---- To all shards: of these lives nothing is true but what they have received.
+--- LOST rows for shard `to`, or for all shards: ghosts of these lives that are from before the loss, or have ended,
+-- must leave.
 function recovery.tell_lost(self, put)
   for _, lost in ipairs(self.lost) do
     if lost.what == epoch.ENDED then log_leave(self, lost.id, lost.life) end
@@ -119,7 +118,7 @@ end
 
 -- Changes ------------------------------------------------------------------------------------------------------------
 
--- Those clients of that process, which is gone, that have or had anything here, or have claimed an id.
+-- The set of clients of a process that is gone that have or had anything here, or have claimed an id.
 local function clients_of(self, process)
   local found = {}
   local function add(client) if client >> 24 == process - 1 then found[client] = true end end
@@ -128,15 +127,16 @@ local function clients_of(self, process)
   return found
 end
 
--- Clients have restored what was lost until that E.
+-- R: clients have restored what was lost by the epoch `renewed`, an E.
 local function resume(self, renewed)
-  if renewed < self.renewed then return end -- something else has been lost meanwhile
+  if renewed < self.renewed then return end -- more has been lost since: a later R is ordered
   self.waits, self.full = false, self.applied + 1
   self.fulls[#self.fulls + 1] = { self.full, ends = renewed + self.grace }
   self.router:retell()
 end
 
---- As an epoch is closed: the change that is dated for it (changes.lua), or for one before this instance began.
+--- Called when an epoch is closed, with the change (changes.lua) that is dated `at`: for this epoch, or for an earlier
+-- one that this instance has missed.
 function recovery.change(self, change, at)
   local mine = (change.moves or {})[self.number]
   self.retired = self.retired or mine ~= nil and mine.term > self.term
@@ -150,7 +150,7 @@ function recovery.change(self, change, at)
   if at < self.ready then return end
   if change.lost then self.renewed, self.waits = self.applied + 1, true end
   if change.moves or change.lost then self.names = self.applied + 1 end
-  if change.moves and not change.lost then self.router:retell() end -- new instances know nothing
+  if change.moves and not change.lost then self.router:retell() end -- new instances have no ghosts
   if change.resume then resume(self, change.resume) end
   if change.anew then
     local ids = {}
@@ -162,15 +162,15 @@ function recovery.change(self, change, at)
   end
 end
 
---- In E: names all that is here: tell_home(id, life, shard).
-function recovery.name_all(self, tell_home)
+--- In close(E): calls notify_home(id, life, shard) for each entity here.
+function recovery.name_all(self, notify_home)
   if self.names ~= self.applied + 1 then return end
   for id, ent in pairs(self.ents) do
-    if ent.past or not ent.birth then tell_home(id, ent.life, self.number) end
+    if ent.past or not ent.birth then notify_home(id, ent.life, self.number) end
   end
 end
 
---- When E has been applied: ids whose home this is, and that no shard has named as alive.
+--- When E has been applied: marks ids of this home as lost that no shard has named.
 function recovery.refill(self, parts)
   if self.renewed ~= self.applied then return end
   local named = {}
@@ -182,19 +182,20 @@ end
 
 -- Later -------------------------------------------------------------------------------------------------------------
 
-local function drop_orphan(self, id)
+local function drop_lost(self, id)
   log_leave(self, id, self.life[id])
   self.life[id], self.holder[id], self.orphans[id], self.claims[id] = nil, nil, nil, nil
 end
 
---- As an epoch is closed: lives that no client has restored in time, or that it says have ended.
+--- Called when an epoch is closed: ends lives that clients report as ended, or whose HOME row has not come
+-- (`replaced`), and drops lost ids that no client has restored in time.
 function recovery.expire(self)
   local ended = self.ended
   self.ended = {}
   for _, one in ipairs(ended) do
     local id, life = one.id, self.life[one.id]
-    local claimed = directory.is_claimed(self, id) -- a client is bringing it back
-    if life == one.life and self.orphans[id] and not claimed then drop_orphan(self, id) end
+    local claimed = directory.is_claimed(self, id) -- a client is restoring it
+    if life == one.life and self.orphans[id] and not claimed then drop_lost(self, id) end
     if self.life[id] == one.life then
       self.ended[#self.ended + 1] = one
       if not claimed then
@@ -210,14 +211,13 @@ function recovery.expire(self)
       self.replaced[id] = nil
     end
   end
-  if next(self.orphans) == nil then return end
   for id, since in pairs(self.orphans) do
     local patience = directory.is_claimed(self, id) and 2 * self.grace or self.grace
-    if self.closed >= since + patience then drop_orphan(self, id) end
+    if self.closed >= since + patience then drop_lost(self, id) end
   end
 end
 
---- As an epoch is applied, phase 1.
+--- Phase 1, once the grace of an R is over: ghosts leave that have been unconfirmed since.
 function recovery.drop_doubted(self)
   local first = self.fulls[1]
   if not first or self.closed < first.ends then return end
@@ -227,7 +227,7 @@ function recovery.drop_doubted(self)
   for i = 1, n do self.core:leave(list[i]) end
 end
 
---- Phase 2, when everything is where it will be.
+--- A LOST row in phase 2, behind all moves and NEAR rows: removes the ghost of that life.
 function recovery.apply_lost(self, lost)
   local ghost, doubted = self.router:ghost(lost.id)
   if lost.what == epoch.ENDS or not ghost or not (doubted or lost.what == epoch.ENDED) then return end
@@ -235,21 +235,21 @@ function recovery.apply_lost(self, lost)
   self.core:leave(lost.id)
 end
 
---- At the end of an epoch: an own entity that a client has made leave, where that was lost, and the entity was not; or
--- one that has been restored, or is being, though a later life of its id has come.
+--- A LOST row at the end of an epoch: makes the owned entity leave. ENDS: its client has made it leave, which was lost
+-- with a shard; ENDED: it has been restored, though its id has a later life.
 function recovery.end_own(self, lost)
   local ent = self.ents[lost.id]
   local ended = lost.what == epoch.ENDED
   if ended then self.superseded[lost.id] = lost.life end
   if not ent or ent.life ~= lost.life or lost.what ~= epoch.ENDS and not (ended and ent.past) then return end
-  if ended then ent.past = nil end -- every shard has that row: none need be sent
+  if ended then ent.past = nil end -- then `leave` sends no LOST rows: all shards have this one
   outlet.note(self, ent.client, lost.id, outlet.LEFT, ent.life)
   commands.leave(self, ent.client, lost.id)
 end
 
 local function is_claimer(self, id, client) return self.claims[id] and self.claims[id][1] == client end
 
--- No shard has it, and no client may still enter it.
+-- Whether the id has no owner, and no client may still enter it.
 local function is_lost(self, id)
   return not directory.is_claimed(self, id) and (self.orphans[id] or self.claims[id])
 end
@@ -260,7 +260,7 @@ local function check_node(self, n)
   walls.check_node(self, n)
 end
 
--- What the client has had on the entity has ended where another has taken that over since; in that very epoch, perhaps.
+-- since: the epoch of a node or view of this client, which another client's take-over in that epoch or later has ended.
 local function check_taken(ent, client, id, since)
   local lost = ent.barred and ent.barred[client]
   if lost and since <= lost then error(("entity %d has been taken over by another client"):format(id), 0) end
@@ -268,9 +268,9 @@ end
 
 -- Requests of clients -------------------------------------------------------------------------------------------------
 
---- At the home. entities: id, life, x, y, whether it has been claimed before in vain, and so on; ended: { id, life }:
--- what this client has made leave. Returns for each entity its owner, false where another life has come, 0 where it is
--- to be restored; then where, and the stamp of the claim.
+--- At the home. entities: flat: id, life, x, y, whether this client has claimed it before without success; ended: list
+-- of { id, life } that it has made leave. Returns lists by entity: its owner, false: another life has come, 0: the
+-- client must restore it; the shard where it restores it; the stamp of the claim.
 function CMD.reclaim(self, client, entities, ended)
   local owners, holders, stamps, n = {}, {}, {}, 0
   for i = 1, #entities, 5 do
@@ -279,7 +279,7 @@ function CMD.reclaim(self, client, entities, ended)
     n = n + 1
     holders[n] = self.map:owner(entities[i + 2], entities[i + 3])
     stamps[n] = directory.stamp(self, holders[n])
-    -- A life that no shard has may have been claimed by a request that was under way as it ended: a later one counts.
+    -- A lost life may come from a reclaim that was under way when the life ended: a later life replaces it.
     local later = known and known ~= life and self.orphans[id] and followers.is_later(life, known)
     if followers.is_later(life, self.last_life) then self.last_life = life end -- of a snapshot
     if known and known ~= life and not later then
@@ -298,8 +298,8 @@ function CMD.reclaim(self, client, entities, ended)
   return owners, holders, stamps
 end
 
---- list: entities as `take` has them, of this client, each with the stamp of its claim. Returns for each whether it is
--- here now, false where the claim counts no more.
+--- list: entities of this client, as `take` has them, each with the stamp of its claim. Returns a list: whether each is
+-- here now; false: its claim is void, or its life has ended.
 function CMD.restore(self, client, list)
   local taken = {}
   for _, entity in ipairs(list) do
@@ -315,7 +315,7 @@ function CMD.restore(self, client, list)
   return taken
 end
 
---- A node of a client on an entity that is here, of another client; it may never have been lost.
+--- Restores a node of this client on an entity of another client, unless the entity and the node were not lost.
 function CMD.restore_node(self, client, id, n)
   local ent = self:entity(client, id)
   check_node(self, n)
@@ -328,7 +328,7 @@ function CMD.restore_node(self, client, id, n)
   if not ent.past then self.added[#self.added + 1] = n end
 end
 
---- The same of a client view. It is of one life of the entity.
+--- The same for a client view, which belongs to one life of the entity.
 function CMD.restore_view(self, client, id, view)
   local ent = self:entity(client, id)
   local known = self.views[id]
@@ -341,8 +341,8 @@ function CMD.restore_view(self, client, id, view)
   targets.adopt(self, view)
 end
 
---- list: handle, bytes and width of the ids that it sees, and so on: nodes of this client that no shard has any more:
--- it hears that they end.
+--- list: flat: handle, bytes and width of the ids seen: nodes of this client that no shard has any more. The client
+-- receives their end with the next mail.
 function CMD.end_nodes(self, client, list)
   for i = 1, #list, 3 do outlet.end_node(self, client, list[i], list[i + 1], list[i + 2]) end
 end

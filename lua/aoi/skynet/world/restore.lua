@@ -1,22 +1,22 @@
--- A client of a world after the death of a shard: clients are the backup. The library knows what it has entered (the
--- outbox: place, kind, life), its nodes (their areas, and what their handlers have heard) and its client views, and
--- brings them to where they belong by now: recovery.lua.
+-- A client of a world after the death of a shard: clients are the backup. The library keeps the entities that a client
+-- has entered (the outbox: position, kind, life), its nodes (areas, and targets that their handlers have received) and
+-- its client views, and restores them in the shards that are to own them now. The other side is recovery.lua.
 --
---   RENEWED --> all own entities: their homes say which are alive --> the others to the shards that own their tiles
---                                                                 --> nodes and views on those of others, one by one
---           --> nodes of others here: whole views, as what their handlers have heard is not known to who restores them
+--   RENEWED --> all its entities: `reclaim` at the homes of their ids --> those that are lost: `restore` in the shards
+--                                                                         that own their tiles
+--           --> then, one by one, nodes and views on entities of other clients: `restore_node`, `restore_view`
+--           --> nodes that other clients have added for this one: whole views, as those clients do not know what the
+--               handlers here have received
 --
---   member.terms[shard]   of those that have had successors
---   member.renewed        "begun": entities are being restored; "again": other shards have died meanwhile; nil: all is
---                         well
---   member.waiters        coroutines whose requests wait: for a successor, and until this client is whole
---   member.claimed[id]    it has been claimed at its home, and no shard has taken it yet
+--   member.terms[shard]   of shards that have had successors
+--   member.renewed        "begun": entities are being restored; "again": more shards have died since; nil: all is done
+--   member.waiters        functions that resume coroutines which wait for a successor, or until all is restored
+--   member.claimed[id]    the id has been reclaimed at its home, and no shard has taken the entity yet
 --   record.area           of each node of this client, packed; since, ends: the epochs with which it begins and ends
---   record.saw            what the node saw in a snapshot, and has yet to be heard: bytes and their width
---   member.lent[handle]   nodes that this client has added for others: { watcher, node, handle, to, area, positions,
---                         since }
+--   record.saw            what the node saw in a snapshot, and the handlers have yet to receive: bytes, width, states
+--   member.lent[handle]   nodes added for other clients: { watcher, node, handle, to, area, positions, since }
 --   member.views[id]      client views: { area, options, client, fd, life of the entity, since, pins: lives by target }
---   member.traits[id]     of own entities: traits.lua; barred[id]: taking.lua
+--   member.traits[id]     of its entities: traits.lua; barred[id]: taking.lua
 
 local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.native" "world"
@@ -28,7 +28,7 @@ local wire = require "aoi.skynet.wire"
 local restore = {}
 
 local MOST = 500 -- entities in one request
-local FOLLOWS = 2 -- epochs in which moves that went to the former instance of a shard follow to the new one
+local FOLLOWS = 2 -- epochs in which the former instance of a shard forwards moves to the new one
 
 function restore.begin(self)
   self.terms, self.waiters, self.lent, self.views, self.claimed = {}, {}, {}, {}, {}
@@ -45,8 +45,8 @@ end
 
 restore.wake = wake
 
---- Waits until this client is whole, as what it has moved meanwhile may have gone astray; where a shard did not answer,
--- until that has a successor, too, of another term than this. Returns false where the world has ended.
+--- Waits until this client has restored its entities, since moves of lost ones have no owner; if a shard with that term
+-- has not answered, also until it has a successor. Returns false where the world has ended.
 function restore.await(self, shard, term)
   local restorer = coroutine.running() == self.restorer
   while not self.closed and (shard and (self.terms[shard] or 0) == term or self.renewed and not restorer) do
@@ -55,9 +55,9 @@ function restore.await(self, shard, term)
   return not self.closed
 end
 
--- What there is to restore --------------------------------------------------------------------------------------------
+-- What is restored ----------------------------------------------------------------------------------------------------
 
--- What the node's handlers have heard of, as bytes, and their width.
+-- The ids of targets that the node's handlers have received, ascending, as bytes; and their width.
 local function heard(self, handle)
   local list = {}
   local n = self.client.inbox:view(handle, list)
@@ -73,7 +73,7 @@ local function copy_of(overrides)
   return next(copy) and copy or nil
 end
 
--- As a HAND row has it. What others have heard of a node that has been lent is not known.
+-- The node as in a HAND row. For a node that was added for another client (`to`), it is unknown what that has received.
 local function node_of(self, record)
   local saw = record.to and { "", 4 } or record.saw or { heard(self, record.handle) }
   return { node = record.node, client = record.to or self.number, handle = record.handle, area = record.area,
@@ -82,7 +82,7 @@ local function node_of(self, record)
            since = record.since or 0 }
 end
 
--- life: of the entity, nil: any.
+-- life: of the entity, nil: any life.
 local function view_of(self, id, life)
   local view = self.views[id]
   if not view or life and life ~= view.life then return nil end
@@ -90,7 +90,7 @@ local function view_of(self, id, life)
            life = view.life, since = view.since, pins = argument.copy(view.pins) }
 end
 
--- entity: id, life, kind, place, stamp. All that this client has on it.
+-- entity: id, life, kind, x, y, z, stamp. Adds all that this client has on it: the result is an item of CMD.restore.
 local function with_nodes(self, entity)
   entity.movers = { self.number, self:batch(), 0, 0 }
   entity.nodes, entity.view = {}, view_of(self, entity.id, entity.life)
@@ -104,7 +104,7 @@ local function with_nodes(self, entity)
   return entity
 end
 
--- By home: entities as of recovery.reclaim, and what this client has ended lately.
+-- The arguments of CMD.reclaim by home: entities, and lives that this client has made leave lately.
 local function by_home(self)
   local homes = {}
   local function at(id)
@@ -124,24 +124,25 @@ local function by_home(self)
   return homes
 end
 
--- Steps of the restorer: false where it must begin again -------------------------------------------------------------
+-- Steps of the restorer: they return false where it must begin again --------------------------------------------------
 
 local function ask(self, shard, name, ...)
   local status, a, b, c = self:ask_shard(shard, name, ...)
   return status == true, a, b, c
 end
 
--- It may have left meanwhile, or come again.
+-- While this coroutine waits, the entity may leave, and its id enter again.
 local function is_own(self, id, life) return self.outbox:owns(id) == life end
 
--- Another life of its id has come: what this client had on it is no more.
+-- The id has another life: what this client had on the former one has ended.
 local function give_up(self, id)
   taking.forget(self, id)
   for _, record in pairs(self.mine[id] or {}) do record.ends = 0 end
   self:forget_lent(id)
 end
 
--- What the homes do not know as alive, by the shards that are to have it.
+-- Reclaims all entities at their homes. Returns lists of { id, life, stamp } of those that are lost, by the shard that
+-- must get them.
 local function reclaim(self)
   local by_shard = {}
   for home, its in pairs(by_home(self)) do
@@ -166,7 +167,7 @@ local function reclaim(self)
   return by_shard
 end
 
--- What has been moved meanwhile is moved again: those rows have gone astray.
+-- If the entity has been moved since the request was made, it is moved again: those rows had no owner.
 local function follow(self, entity)
   local _, _, x, y, z = self.outbox:owns(entity.id)
   if x and (x ~= entity.x or y ~= entity.y or z ~= entity.z) then self.outbox:move(entity.id, x, y, z) end
@@ -210,7 +211,7 @@ local function restore_all(self, by_shard)
   return true
 end
 
---- Nodes that have been ended, of which the last word is lost; a resync from now on ends them, too.
+--- Ends nodes that were to end by that epoch, as their last events may be lost; a later resync ends them, too.
 function restore.end_nodes(self, epoch)
   local list = {}
   for _, record in pairs(self.records) do
@@ -224,11 +225,11 @@ function restore.end_nodes(self, epoch)
   return not list[1] or ask(self, 1, "end_nodes", list)
 end
 
--- Nodes and client views on entities of others, or on what others may have brought back: their owners know whether they
--- have them. Other coroutines change the tables while this one waits.
+-- Nodes and client views on entities that others have entered, or may have restored: the shard that owns the entity
+-- finds out whether they were lost. Other coroutines change the tables while this one waits.
 local function restore_foreign(self)
   local function is_foreign(id) return not self.outbox:owns(id) or self.barred[id] end
-  local function put(name, id, make) -- what has been heard may change while the entity itself is lost
+  local function put(name, id, make) -- make: events may come, and change `heard`, while the request waits for an owner
     local ok, reason = self:ask_owner(name, id, make)
     return ok or self.closed or tostring(reason):find("too often", 1, true)
   end
@@ -240,7 +241,7 @@ local function restore_foreign(self)
     if is_foreign(record.watcher) and not record.closed and not record.ends then
       if not put("restore_node", record.watcher, function() return node_of(self, record) end) then record.ends = 0 end
       self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
-      if record.ends or self.records[record.handle] ~= record then -- it was removed meanwhile, and has come back
+      if record.ends or self.records[record.handle] ~= record then -- removed meanwhile, and added again here
         self:ask_owner("remove_node", record.watcher, record.node, record.handle)
       end
     end
@@ -254,28 +255,25 @@ local function restore_foreign(self)
   for _, id in ipairs((sorted_keys(self.views))) do
     local kept, view = self.views[id], is_foreign(id) and view_of(self, id)
     local lost = view and not put("restore_view", id, view)
-    if lost and self.views[id] == kept then self.views[id] = nil end -- else it is that of a later life
+    if lost and self.views[id] == kept then self.views[id] = nil end -- otherwise this is the view of a later life
   end
-  -- Those, too, whose entity has left before they were restored: no shard knows of them.
+  -- Also nodes of entities that have left before the node was restored: no shard has them.
   restore.end_nodes(self, math.huge)
 end
 
--- Whether that service, which nodes or views of this client name, is gone.
+-- Whether the service of that client number is gone.
 local function is_gone(self, client)
   local ok, addresses = pcall(self.addresses_of, { client })
   return ok and not addresses[1]
 end
 
--- Nodes and views whose service has died with a shard, or before they were restored: they end, as where it dies later.
--- Where the owner knows none any more, its mail says so, unless it has died, too.
-local function end_orphans(self)
+-- Ends nodes and views that this client has added for services that are dead now. If the owner has none of them, it has
+-- reported their end in mail; that may be lost with a shard: an epoch later this client notifies itself.
+local function end_unreceived(self)
   local gone = {}
-  local function is_orphan(client)
-    if gone[client] == nil then gone[client] = is_gone(self, client) end
-    return gone[client]
-  end
   local function drop(list, key, one, to, ...)
-    if not to or not is_orphan(to) or list[key] ~= one then return end
+    if to and gone[to] == nil then gone[to] = is_gone(self, to) end
+    if not gone[to] or list[key] ~= one then return end
     if not self:ask_owner(...) then self.tick_epoch() end
     if list[key] ~= one or self.closed then return end
     self.client:receive(wire.lost_views(self.number, { select(2, ...), select(3, ...) or false }))
@@ -307,19 +305,19 @@ local function run(self)
   self.client.send(wire.ack(self.renewed_at, wire.OF_RESTORED))
   for _, record in pairs(self.records) do
     record.saw = nil
-    if record.area and self.outbox:owns(record.watcher) then -- else the request is still under way
+    if record.area and self.outbox:owns(record.watcher) then -- without an area add_node is under way
       self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
     end
   end
   wake(self)
-  self:push() -- moves that are made again
+  self:push() -- moves that were repeated
   if has_foreign(self) then self.client:ask_for_all() end
   taking.keep_all(self)
   restore_foreign(self)
-  end_orphans(self)
+  end_unreceived(self)
 end
 
---- Shards have successors, from that epoch on, of which all mail has been heard: bytes as of RENEWED in wire.lua.
+--- A message RENEWED (wire.lua): from that epoch on, whose mail has come before, shards have successors.
 function restore.renewed(self, epoch, bytes)
   local change, reason = plain.read(bytes)
   if not change then return nil, reason end

@@ -1,30 +1,30 @@
--- Moves that a shard cannot take as they are: of entities that are not, or not yet, its own, that other clients have
--- taken over, or that are no numbers. What is sent on goes to the owner with the coming epoch, or to who may know it.
+-- Misrouted moves: rows that the router does not accept, from Shard:moves or from ROWS of another shard, since this
+-- shard does not own the entity, or not yet. They wait here, are forwarded with the coming epoch, to the owner or to
+-- the home of the id, or are refused with a note to the client, as are moves of clients that have lost the entity.
 --
---   shard.early        rows that came between the two halves of an epoch, or before this instance takes part
---   shard.forward      rows for other shards; forwarding[id]: the shard
+--   shard.early        rows that came between close and apply, or before this instance takes part: retried after apply
+--   shard.forward      { shard, ROWS row } for the coming epoch; forwarding[id]: that shard
 
 local directory = require "aoi.skynet.world.directory"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
 
--- REMEMBERS: epochs for which a shard says where an entity went: later the id's home does, without a chain
+-- REMEMBERS: epochs for which a shard answers with the new owner of an entity; later the home of the id is asked
 local strays = { REMEMBERS = 8 }
 
-local MOST_HOPS = 8 -- of a move that goes astray
+local MOST_HOPS = 8 -- shards that a misrouted move passes
 
---- The shard to which this one has handed it over lately. The id's home trusts the directory instead, as `moved` may
--- tell of an earlier life, but for hand-overs of which it has not heard yet.
+--- The shard to which this one has handed the entity over lately, or nil. `moved` may be of an earlier life: the home
+-- of the id uses the directory instead, but in the epoch of a hand-over, the HOME row of which is not applied yet.
 function strays.handed_to(self, id)
   local moved = self.moved[id]
   local since = directory.home(self, id) == self.number and self.applied or self.applied - strays.REMEMBERS
   return moved and moved.epoch > since and moved.shard or nil
 end
 
--- The shard to which a move of another's entity goes, whether that is its owner, and whether this shard has handed it
--- over: it remembers that for a while, or the id's home knows. A request goes the same way (owner.lua), so that it
--- comes after the moves before it.
+-- The next shard for a misrouted move, whether that is its owner, as far as is known here, and whether this shard has
+-- handed the entity over to it. Requests take the same way (coming.lua), so that they arrive after earlier moves.
 local function way_to(self, id)
   local to, home = self.retired and self.number or strays.handed_to(self, id), directory.home(self, id)
   if to then return to, true, true end
@@ -32,9 +32,9 @@ local function way_to(self, id)
   return home, false, false
 end
 
--- An entity that is handed over as fast as a move follows it has been moved by others since, or by later ones of the
--- same client: the move is one of those that do not count. A home may pass on one that others would refuse.
-local function is_tired(self, id, hops, handed)
+-- Whether the move has passed too many shards. An entity that is handed over as fast as the move follows it has been
+-- moved by later moves: the move is overtaken, not refused. The home of the id forwards what others would refuse.
+local function has_expired(self, id, hops, handed)
   if hops < MOST_HOPS then return false end
   if handed then
     self.counters.overtaken = self.counters.overtaken + 1
@@ -50,8 +50,8 @@ local function refuse(self, client, id)
   outlet.note(self, client, id, 0)
 end
 
--- A move of an entity that is not known here as its own.
-local function on_stray(self, client, batch, hops, id, x, y, z)
+-- A move that the router has not accepted.
+local function on_misrouted(self, client, batch, hops, id, x, y, z)
   local ent, finite = self.ents[id], is_finite(x, y, z)
   self.counters.strays = self.counters.strays + 1
   if finite and ent and ent.birth then
@@ -61,15 +61,15 @@ local function on_stray(self, client, batch, hops, id, x, y, z)
       if client == ent.client then birth.batch = batch end
     end
     return
-  elseif finite and (self.closed > self.applied or self.applied < self.ready) then -- it may be on its way, or be born
+  elseif finite and (self.closed > self.applied or self.applied < self.ready) then -- it may enter or arrive in apply
     self.early[#self.early + 1] = { client, batch, hops, id, x, y, z }
     return
   end
   local to, is_owner, handed = way_to(self, id)
-  if directory.may_return(self, id) then return end -- who restores it knows its own last move
-  local tired = to and is_tired(self, id, hops, handed)
-  if finite and tired and handed then return end
-  if not finite or not to or to == self.number and not self.retired or tired then
+  if directory.may_return(self, id) then return end -- its client restores it with the last move
+  local expired = to and has_expired(self, id, hops, handed)
+  if finite and expired and handed then return end
+  if not finite or not to or to == self.number and not self.retired or expired then
     return refuse(self, client, id)
   end
   if is_owner then outlet.note(self, client, id, to) end
@@ -78,17 +78,17 @@ local function on_stray(self, client, batch, hops, id, x, y, z)
   followers.note(self, client, batch, id, to)
 end
 
---- A move that the router has left, or that has been sent on by so many shards, or has waited here.
+--- A move that the router has left to the caller, that `hops` shards have forwarded, or that has waited in `early`.
 function strays.move(self, client, batch, hops, id, x, y, z)
   local barred = self.ents[id] and self.ents[id].barred
-  if barred and barred[client] then return refuse(self, client, id) end -- another one has taken it over
+  if barred and barred[client] then return refuse(self, client, id) end -- another client has taken the entity over
   followers.forget(self, client, batch, id)
   local since = hops > 0 and self.applied + 1 - hops or 0 -- the epoch in which the first shard had it
   local moved = is_finite(x, y, z) and self.router:move(id, client, batch, since, x, y, z)
-  if not moved then on_stray(self, client, batch, hops, id, x, y, z) end
+  if not moved then on_misrouted(self, client, batch, hops, id, x, y, z) end
 end
 
---- Those that came between the halves of an epoch.
+--- Called when an epoch has been applied.
 function strays.retry(self)
   local early = self.early
   self.early = {}

@@ -1,13 +1,14 @@
--- What nodes and client views in a shard have with one target wherever it is: overrides and pins. A target is known by
--- its life, with which they end. While it is not in the core there is nothing to set aside or to pin: that is made
--- again when the target comes. What `show` and pins need of a target far away: distant.lua.
+-- Overrides of nodes and pins of client views in a shard. They name a target by id and life, end with that life, and
+-- hold wherever the target is. The core and aoi.sync have them only while they have the target, so they are made again
+-- when it enters the core. distant.lua brings targets here that are shown or pinned, and far away.
 --
---   rec.overrides[target]   { how, life }; how: nil where it has been taken back in this epoch
---   view.pins[target]       life; false: it has been unpinned while the view waits with a picture that has it as pinned
---   shard.targets[target]   { holders = set of such records and views, life = that of the target in the core at the
---                           last look, nil: none }
---   shard.overriding        records with overrides that have come, or whose overrides have changed
---   shard.asking[target]    distant.lua looks at it as the coming epoch is closed
+--   rec.overrides[target]   { how, life }; how: nil: it is taken back in the coming epoch
+--   view.pins[target]       life; false: unpinned, while the view waits with a picture in which the target is pinned
+--   shard.targets[target]   { holders = set of such records and views, life = that in the core at the last apply }
+--   shard.overriding        records that have arrived with overrides, or with overrides that have changed
+--   shard.asking[target]    distant.tell looks at the target when the coming epoch is closed
+--
+--   set, pin, unpin; adopt, forget: the holder arrives, leaves -> apply, at the end of each epoch -> make
 
 local followers = require "aoi.skynet.world.followers"
 local log = require "aoi.skynet.world.log"
@@ -45,8 +46,8 @@ local function put(shard, rec, target, how)
   if shard.log then log.put(shard, 7, "override", rec.id, rec.node, target, how or false) end
 end
 
--- That life of the target, if it is in the core; else nil, and whether it has ended: there is a later one. A former one
--- is a ghost whose end the shard has yet to learn.
+-- That life of the target, if it is in the core; else nil, and whether it has ended, as the core has a later one. If
+-- the core has a former one, that is a ghost whose end has yet to arrive.
 local function life_here(shard, target, life)
   local here = shard.router:life(target)
   if here == life then return here end
@@ -78,12 +79,12 @@ local function make(shard, holder, target)
   if holder.node then make_override(shard, holder, target) else make_pin(shard, holder, target) end
 end
 
---- All that the node or the view has with targets that are in the core.
+--- All overrides or pins of the node or view whose targets are in the core.
 function targets.make(shard, holder)
   for _, target in ipairs((sorted_keys(all_of(holder)))) do make(shard, holder, target) end
 end
 
---- An override, from the coming epoch on.
+--- Sets an override from the coming epoch on; how: nil: takes it back.
 function targets.set(shard, rec, target, how, life)
   rec.overrides = rec.overrides or {}
   rec.overrides[target] = { how = how, life = life }
@@ -91,7 +92,7 @@ function targets.set(shard, rec, target, how, life)
   shard.overriding[#shard.overriding + 1] = rec
 end
 
---- At once, or as soon as target and view are there.
+--- Pins the target at once, or as soon as the core has it and the synchroniser the view.
 function targets.pin(shard, view, target, life)
   view.pins = view.pins or {}
   view.pins[target] = life
@@ -109,30 +110,29 @@ function targets.unpin(shard, view, target)
   view.pins[target] = false
 end
 
---- The node or the view has come here.
+--- The node or view has arrived in this shard.
 function targets.adopt(shard, holder)
   for target in pairs(all_of(holder)) do hold(shard, holder, target) end
   if holder.node and holder.overrides then shard.overriding[#shard.overriding + 1] = holder end
 end
 
---- It is gone from here. What it has with targets stays in it.
+--- The node or view leaves this shard; its overrides or pins stay in its table.
 function targets.forget(shard, holder)
   for target in pairs(all_of(holder)) do release(shard, holder, target) end
 end
 
---- The target has left the core, or comes into it: in the same epoch it may do both, in the same life.
+--- The target has left or entered the core. It may do both in one epoch with one life, which `apply` could not detect.
 function targets.passed(shard, target)
   if shard.targets[target] then shard.targets[target].life = nil end
 end
 
---- That life of the target has ended: what is of it has, too.
+--- That life of the target has ended, and with it its overrides and pins.
 function targets.ended(shard, target, life)
-  local e, list = shard.targets[target], {}
+  local e = shard.targets[target]
   for holder in pairs(e and e.holders or {}) do
     local it = all_of(holder)[target]
-    if it == life or type(it) == "table" and it.life == life then list[#list + 1] = holder end
+    if it == life or type(it) == "table" and it.life == life then drop(shard, holder, target) end
   end
-  for _, holder in ipairs(list) do drop(shard, holder, target) end
 end
 
 -- The life that a node shows or a view pins; nil: neither.
@@ -142,7 +142,7 @@ local function shown(holder, target)
   return it.how == "show" and it.life or nil
 end
 
---- Calls f(target, life) for what the node shows, or the view pins.
+--- Calls f(target, life) for each target that the node shows or the view pins.
 function targets.each_shown(holder, f)
   for target in pairs(all_of(holder)) do
     local life = shown(holder, target)
@@ -150,7 +150,7 @@ function targets.each_shown(holder, f)
   end
 end
 
---- The life of a target that something here shows or pins; nil: nothing does.
+--- The life of the target that a node here shows or a view pins; nil: there is none.
 function targets.wanted(shard, target)
   local e = shard.targets[target]
   for holder in pairs(e and e.holders or {}) do
@@ -159,7 +159,7 @@ function targets.wanted(shard, target)
   end
 end
 
---- When everything of an epoch is where it will be.
+--- Called behind the six phases of an epoch.
 function targets.apply(shard)
   for _, rec in ipairs(shard.overriding) do targets.make(shard, rec) end
   shard.overriding = {}
