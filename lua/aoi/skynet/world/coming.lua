@@ -125,7 +125,7 @@ return function(Shard)
     return self:pack(name, area)
   end
 
-  --- area: that of a client view, or a list of them. Raises where one exceeds the world's reach.
+  --- area: one area of a client view, or a list. Raises where one exceeds the world's reach.
   function Shard:check_area(name, area)
     for _, one in ipairs(type(area) == "table" and area[1] and area or { area }) do self:pack(name, one) end
   end

@@ -3,8 +3,8 @@
 --   life[id]    the number of the life that is alive; a home gives each number once
 --   holder[id]  the shard that owns the entity
 --   revived[id] { client, epoch }: the client that has reclaimed the life after the death of a shard, and when
---   replaced[id] { life, holder, term, at }: a life that its client has made leave, and whose id has been claimed again
---               before the HOME row of the end was here. That row is lost if this instance of the holder (nil: unknown)
+--   replaced[id] { life, holder, term, at }: a life that its client has made leave before it claimed the id again, when
+--               the HOME row of that end was not here yet. It is lost if this instance of the holder (nil: unknown)
 --               has died, or if it has not come by epoch `at`: then the end is sent to all shards (recovery.expire)
 --   claims[id]  { client, stamp }: a claim of that client for the holder, until the first HOME row of that life is here
 --

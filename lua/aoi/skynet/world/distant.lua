@@ -56,7 +56,7 @@ local function pass(shard, to, row, what)
   table.insert(shard.passing, epoch.want(row.id, row.life, row.shard, what))
 end
 
--- The shard to which a row is forwarded whose entity is not here; nil: there is none.
+-- The shard to which a row is forwarded if its entity is not here; nil: there is none.
 local function next_shard(shard, row)
   if shard.retired then return shard.number end
   local handed = strays.handed_to(shard, row.id)

@@ -82,7 +82,7 @@ end
 
 --- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, and the optional fields
 -- above; nodes: a list with node, client, handle, added, positions, area, seen, width and optional fields; by: nil
--- where it is the client. Returns a list of strings whose concatenation is the row: `seen` is long, and is only copied
+-- where it is the client. Returns a list of strings, which make the row together: `seen` is long, and is only copied
 -- into the part.
 function epoch.hand(hand, dimensions)
   local m, more = hand.movers, more_of(hand)

@@ -1,29 +1,29 @@
--- What a shard has accepted, epoch by epoch, as commands: the union of all shards' commands of an epoch, made in one
--- space in the order of the phases, gives the events of the world. A command is a list, as bytes of plain.lua:
+-- The log of a shard: the commands that it has accepted, by epoch. If one space carries out the commands of all shards
+-- epoch by epoch, in the order of the phases, it has the events of the world. Shard:close writes the log if it has the
+-- option `log`. A command is a list, written by plain.lua:
 --
 --   1, "leave", id, life | 1, "remove", id, node | 2, "move", id, x, y [, z] | 2, "rows", bytes | 3, "kind", id, kind
 --   4, "area", id, node, area | 5, "enter", id, kind, life, x, y [, z] | 6, "add", id, node, area
---   2, "restore", id, kind, life, areas by node, x, y [, z]   after a death: what is there from now on
---   1, "wall", id, "open" or "shut" or "gone" [, x1, y1, x2, y2 [, z0, z1]]   of every shard
---   7, "do", name, id, arguments           a request of traits, client views or overrides, as it was made
---   7, "override", id, node, target, how   as the core has it from now on: nothing is shown that the shard does not
---                                          know; false: as the rule says
+--   2, "restore", id, kind, life, areas by node, x, y [, z]   a restored entity: replaces what the space has of the id
+--   1, "wall", id, "open" or "shut" or "gone" [, x1, y1, x2, y2 [, z0, z1]]   in the log of every shard
+--   7, "do", name, id, arguments           a request that sets traits, client views or overrides, unchanged
+--   7, "override", id, node, target, how   what the core has from now on: a target that is not in it is not shown; how:
+--                                          false: no override
 --
--- The number in front is the phase; an area is packed, that of a node with sight { area, linger }; bytes are a message
--- of moves as a client sends it. After a death a life may be said to leave that is not there any more, while another
--- of that id is.
+-- The first number is the phase; an area is packed, for a node with sight { area, linger }; bytes are a message of
+-- moves of a client. After the death of a shard a "leave" may name a former life of an id: the present one stays.
 
 local plain = require "aoi.skynet.world.plain"
 
 local log = {}
 
---- How many arguments behind the entity belong to a request that is noted, by its name.
+--- The requests that are logged: name -> number of arguments behind the entity.
 log.noted = {
   add_client = 2, set_client = 1, set_view = 2, remove_client = 0, resend = 0, pin = 1, unpin = 1, override = 3,
   set_priority = 1, put = 2, touch = 0, set_extent = 1, set_layers = 1,
 }
 
---- Of the closed epoch.
+--- A command of the closed epoch.
 function log.put(shard, ...) shard.log(shard.closed, plain.write { ... }) end
 
 local function area_of(rec) return rec.sight and { rec.area, rec.linger or 0 } or rec.area end
@@ -35,14 +35,14 @@ function log.request(shard, name, id, ...)
   shard.log(shard.closed + 1, plain.write { 7, "do", name, id, list })
 end
 
---- What a client or a former shard has had of it, whatever the space has.
+--- A restored entity, as its client or a former instance of the shard had it.
 function log.restored(shard, id, ent)
   local areas, at = {}, ent.birth
   for node, rec in pairs(ent.nodes or {}) do areas[node] = area_of(rec) end
   log.put(shard, 2, "restore", id, ent.kind, ent.life, areas, at.x, at.y, at.z)
 end
 
---- When an epoch is closed, before entities enter or are handed over.
+--- Called when an epoch is closed, before entities enter or are handed over.
 function log.commands(shard)
   for id in pairs(shard.rebuilt) do
     local wall = shard.walls.list[id]
@@ -66,7 +66,7 @@ function log.commands(shard)
   end
 end
 
---- When its moves have been routed.
+--- Called when an epoch is closed, behind routing.
 function log.moves(shard)
   log.put(shard, 2, "rows", shard.router:closed_rows(shard.closed))
   for _, given in ipairs(shard.given) do

@@ -116,7 +116,7 @@ function commands.take_over(shard, client, id)
     commands.position(shard, client, id)
 end
 
---- After the death of a shard: this client had taken the entity over from those in `barred`, one of which may have
+--- After the death of a shard: this client had taken the entity over from the clients in `barred`; one of them may have
 -- restored it, and takes it over again. Returns the number of the later take-over by which this client has lost it, or
 -- false and the clients that have lost it.
 function commands.keep(shard, client, id, life, barred)
@@ -225,7 +225,7 @@ end
 -- Questions to several shards -----------------------------------------------------------------------------------------
 
 -- `name` returns the audience of an owned entity, as its viewers are owned by these shards; `name_here` is the request
--- to each of them, which answers for its own part of the viewers, as of the last epoch.
+-- to each of them, which answers for its part of the viewers, at the end of the last epoch.
 for _, name in ipairs { "viewers", "knowers", "broadcast" } do
   commands[name] = function(shard, client, id)
     local ent = shard:entity(client, id)
@@ -238,7 +238,7 @@ for _, name in ipairs { "viewers", "knowers", "broadcast" } do
   end
 end
 
--- Copies rows `first` to `last` of a list, each an id and more values, behind the n rows of `own`, but for those of
+-- Copies rows `first` to `last` of a list, each an id and more values, behind the n rows of `own`, without
 -- ghosts. Returns the number of rows in `own`.
 local function keep_own(shard, own, n, list, first, last, width)
   for i = (first - 1) * width + 1, last * width, width do

@@ -187,8 +187,8 @@ local function drop_lost(self, id)
   self.life[id], self.holder[id], self.orphans[id], self.claims[id] = nil, nil, nil, nil
 end
 
---- Called when an epoch is closed: ends lives that clients report as ended, or whose HOME row has not come
--- (`replaced`), and drops lost ids that no client has restored in time.
+--- Called when an epoch is closed: ends lives that clients report as ended, and `replaced` ones if the
+-- HOME row has not come, and drops lost ids that no client has restored in time.
 function recovery.expire(self)
   local ended = self.ended
   self.ended = {}

@@ -317,7 +317,7 @@ local function run(self)
   end_unreceived(self)
 end
 
---- A message RENEWED (wire.lua): from that epoch on, whose mail has come before, shards have successors.
+--- A message RENEWED (wire.lua): from that epoch on shards have successors; the mail of that epoch has come before.
 function restore.renewed(self, epoch, bytes)
   local change, reason = plain.read(bytes)
   if not change then return nil, reason end

@@ -1,6 +1,6 @@
 -- One shard of a world: it owns the entities in a region, and has ghosts of those that nodes there may see. shardd.lua
--- is the service around it, the exchange of its process the caller. It is a place (aoi.skynet.commands) whose commands
--- wait for the coming epoch. No function yields or sends a message: results are handed to the caller.
+-- is the service around it, the exchange of its process the caller. It is a place (aoi.skynet.commands) in which
+-- commands wait for the coming epoch. No function yields or sends a message: results are handed to the caller.
 --
 --   core                     an aoi space with deferred delivery: owned entities and ghosts
 --   router                   (C) which entities are owned, and their moves, sorted by the shards that receive them

@@ -1,12 +1,11 @@
--- A world as bytes, all shards at the end of one epoch, and back.
+-- Snapshots: a world as bytes, all shards at the end of one epoch, and a world from these bytes.
 --
---   bytes of a shard   "AOIW", u8 version, u8 dimensions, u16 shard, u16 shards, u32 epoch, u32 CRC-32 of what follows:
---                      a part (epoch.lua) with each own entity as a HAND row, all that another shard would need of it;
---                      no client views: their pictures are nothing without the connections
---   world:snapshot     asks all shards for one epoch (questions.lua); each answers at the end of it, before it takes
---                      commands of the next one; not while something is lost
---   option restore     the client that opens the world has all of it as its own, and brings it back as after a death of
---                      all shards (restore.lua): lost, restored, and resumed in one epoch
+--   bytes of a shard   "AOIW", u8 version, u8 dimensions, u16 shard, u16 shards, u32 epoch, u32 CRC-32 of the rest: a
+--                      part (epoch.lua) with a HAND row for each owned entity; no client views: their connections end
+--   world:snapshot     asks all shards for one epoch (questions.lua); each one answers at its end, before it runs other
+--                      requests; while entities are lost it waits
+--   option restore     the client that opens the world becomes the one that has entered everything, and restores it as
+--                      after the death of all shards (restore.lua): all of it enters in one epoch
 
 local building = require "aoi.skynet.world.building"
 local epoch = require "aoi.skynet.world.epoch"
@@ -22,7 +21,7 @@ local HEAD, VERSION = "<c4BBI2I2I4I4", 1
 
 -- In a shard ----------------------------------------------------------------------------------------------------------
 
---- The nodes of an own entity as a HAND row has them, and the numbers of those in the core.
+--- The nodes of an owned entity as in a HAND row, and the numbers of those that the core has.
 function snapshot.nodes(shard, id, ent)
   local list, numbers = {}, {}
   for node, rec in pairs(ent.nodes or {}) do
@@ -54,7 +53,7 @@ local function write(shard)
     world.crc32(part)) .. part
 end
 
---- At the end of an epoch, before anything else is done for the next one: answers those that wait for that.
+--- Called at the end of an epoch, before anything is accepted for the next one: answers requests for a snapshot.
 function snapshot.answer(shard)
   if shard.waits or shard.retired then return end
   local left, bytes = {}, nil
@@ -73,7 +72,7 @@ end
 
 local function fail(...) error(("bad value for option 'restore' (%s)"):format((...):format(select(2, ...))), 0) end
 
--- Its entities, of how many shards and of which epoch the snapshot is.
+-- Reads the bytes of a shard. Returns its entities, the number of shards, the epoch, and the walls or nil.
 local function read(bytes, shard, dimensions)
   if type(bytes) ~= "string" then fail("the bytes of shard %d expected, got %s", shard, type(bytes)) end
   if #bytes < string.packsize(HEAD) or bytes:sub(1, 4) ~= "AOIW" then
@@ -90,7 +89,7 @@ local function read(bytes, shard, dimensions)
   return part[epoch.HAND] or {}, shards, at, (part[epoch.WALLS] or {})[1]
 end
 
--- Returns a function that raises where the world that is to be could not have the entity.
+-- Returns a function that raises where the world `given` does not allow the traits or nodes of an entity.
 local function checker(given, dimensions)
   local space = require("aoi").new { dimensions = dimensions, delivery = "deferred" }
   local router = world.router(space, tiles.map(given.plan), 1)
@@ -111,9 +110,9 @@ local function checker(given, dimensions)
   end
 end
 
---- load(shard): the bytes of that shard as `save` had them; of shard 1 nil: there is no snapshot yet. given: plan,
--- dimensions, quantum, fields and sight of the world that is to have it, whose regions may be others. Returns the
--- entities, all or an error, nil where there is none; list.walls: as of wall_list.lua.
+--- load(shard): the bytes that `save` got for that shard; nil for shard 1: there is no snapshot yet. given: plan,
+-- dimensions, quantum, fields, sight of the new world; its regions and shards may differ. Returns a list of entities,
+-- or nil; list.walls: a state of wall_list.lua, or nil. Raises for bytes that are not valid.
 function snapshot.load(load, given)
   local bytes, dimensions = load(1), given.dimensions or 2
   if bytes == nil then return nil end
@@ -149,7 +148,7 @@ local function keep_nodes(self, hand)
   end
 end
 
---- list: as of load. Waits until all of it is in the world, as this client's; raises where the world ends before.
+--- list: from load. Waits until all of it is in the world as this client's own; raises where the world ends before.
 function snapshot.bring(self, list)
   for _, hand in ipairs(list) do
     self.outbox:keep(hand.id, 1, hand.life, hand.kind, hand.x, hand.y, hand.z)

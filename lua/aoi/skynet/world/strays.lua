@@ -16,7 +16,7 @@ local strays = { REMEMBERS = 8 }
 local MOST_HOPS = 8 -- shards that a misrouted move passes
 
 --- The shard to which this one has handed the entity over lately, or nil. `moved` may be of an earlier life: the home
--- of the id uses the directory instead, but in the epoch of a hand-over, the HOME row of which is not applied yet.
+-- of the id uses the directory instead, unless the hand-over is of this epoch, so that the HOME row is not applied yet.
 function strays.handed_to(self, id)
   local moved = self.moved[id]
   local since = directory.home(self, id) == self.number and self.applied or self.applied - strays.REMEMBERS

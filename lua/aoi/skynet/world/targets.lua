@@ -79,7 +79,7 @@ local function make(shard, holder, target)
   if holder.node then make_override(shard, holder, target) else make_pin(shard, holder, target) end
 end
 
---- All overrides or pins of the node or view whose targets are in the core.
+--- Makes all overrides or pins of the node or view, as far as their targets are in the core.
 function targets.make(shard, holder)
   for _, target in ipairs((sorted_keys(all_of(holder)))) do make(shard, holder, target) end
 end

@@ -1,13 +1,13 @@
--- The walls of a world. Every shard has all of them, and every exchange knows them. What a client asks for is a wish
--- (director.lua), which the leader puts into a change of the map: a door opens in all shards with the same epoch.
+-- The walls of a world. Every shard and every exchange has all of them. What a client asks for is a proposal to the
+-- leader (director.lua), which puts it into a dated change (changes.lua): a door opens in all shards in one epoch.
 --
---   state    last: id of the newest; list[id] = { x1, y1, x2, y2 [, z0, z1], open = boolean };
---            done[boot] = n: the last wish of that life of a process that has been fulfilled
---   wish     boot, n: ascending, since one may be sent to two leaders; verb, value: "add", a list of such walls;
---            "open", "shut", "remove", an id; "all", a state
+--   state    last: the newest id; list[id] = { x1, y1, x2, y2 [, z0, z1], open = boolean };
+--            done[boot] = n: the last proposal that has been entered of the process with that boot id
+--   proposal boot, n: ascending, as it may be sent to two leaders; verb, value: "add", a list of such walls; "open",
+--            "shut", "remove", an id; "all", a state
 --
---   shard.walls              the state there
---   shard.wall_of[id]        what its sight calls a wall; shard.wall_named[that]: the id
+--   shard.walls              the state of the shard
+--   shard.wall_of[id]        the number of the wall in the shard's sight; shard.wall_named[number]: the id
 
 local sorted_keys = require "aoi.skynet.sorted_keys"
 
@@ -26,7 +26,7 @@ end
 
 local VERBS = {}
 
--- The ids of what is added: the first, and how many.
+-- Returns the first of the new ids, and how many there are.
 function VERBS.add(state, list, put)
   local first = state.last + 1
   for _, wall in ipairs(list) do
@@ -37,7 +37,7 @@ function VERBS.add(state, list, put)
   return { first, #list }
 end
 
--- A verb of one wall, which f(list, id) changes; name: of the method.
+-- A verb for one wall, which f(list, id) changes; name: the method, for errors.
 local function of_one(name, f)
   return function(state, id, put)
     if not state.list[id] then return ("bad argument #1 to '%s' (no wall %d)"):format(name, id) end
@@ -60,17 +60,17 @@ function VERBS.all(state, other, put)
   return {}
 end
 
---- A wish is fulfilled. put(id), where it is given, is called of each wall that is new, gone, open or shut by it.
--- Returns a table with the results, or what is wrong; nil where it has been fulfilled before.
-function wall_list.enter(state, wish, put)
-  if wish.n <= (state.done[wish.boot] or 0) then return nil end
-  state.done[wish.boot] = wish.n
-  return VERBS[wish.verb](state, wish.value, put or function() end)
+--- Enters a proposal into the state. put(id), if it is given, is called for each wall that this adds, removes, opens or
+-- shuts. Returns a table with the results, or an error message; nil: the proposal has been entered before.
+function wall_list.enter(state, proposal, put)
+  if proposal.n <= (state.done[proposal.boot] or 0) then return nil end
+  state.done[proposal.boot] = proposal.n
+  return VERBS[proposal.verb](state, proposal.value, put or function() end)
 end
 
 -- In a shard ----------------------------------------------------------------------------------------------------------
 
--- A wall of its sight becomes what the state says of it.
+-- Makes a wall of the shard's sight as the state has it.
 local function put(shard, id)
   local sight, wall, number = shard.sight, shard.walls.list[id], shard.wall_of[id]
   if not wall then
@@ -85,24 +85,24 @@ local function put(shard, id)
   if wall.open then sight:open(number) else sight:shut(number) end
 end
 
---- It has these; nil: none yet.
+--- The shard begins with the walls of a state, nil: with none.
 function wall_list.begin(shard, state)
   shard.sight, shard.wall_of, shard.wall_named = require("aoi.sight").new(shard.core), {}, {}
   shard.walls = state or wall_list.new()
   for _, id in ipairs(sorted_keys(shard.walls.list)) do put(shard, id) end
 end
 
---- As an epoch is closed: the wishes of a change that is dated for it or earlier.
-function wall_list.change(shard, wishes)
-  for _, wish in ipairs(wishes) do
-    wall_list.enter(shard.walls, wish, function(id)
+--- Called when an epoch is closed: the proposals of a change that is due.
+function wall_list.change(shard, proposals)
+  for _, proposal in ipairs(proposals) do
+    wall_list.enter(shard.walls, proposal, function(id)
       put(shard, id)
       shard.rebuilt[id] = true
     end)
   end
 end
 
---- Adds a node to the core with what it has seen: as of the router's `adopt`.
+--- Adds a node to the core, with a record and the ids that it has seen, by the router's `adopt`.
 function wall_list.adopt(shard, rec, seen, width)
   shard.router:adopt(rec.id, rec.number, rec.area, seen, width, rec.sight and shard.sight, rec.linger or 0, rec.states)
   rec.states = nil
@@ -119,7 +119,7 @@ local function is_wall(wall, width)
   return width == 4 or wall[5] <= wall[6]
 end
 
---- Whether these are walls, of any bytes.
+--- Whether the value, which may be anything, is a state, but for `done`.
 function wall_list.are_good(state, dimensions)
   if type(state) ~= "table" or math.type(state.last) ~= "integer" or type(state.list) ~= "table" then return false end
   for id, wall in pairs(state.list) do
@@ -131,7 +131,7 @@ end
 
 local PLAIN = 2 | 4 | 64 -- flags of a state (src/sight/sight.h): the area saw it, the node saw it, the line was clear
 
---- Whether these are states of what a node has seen, of any bytes: src/sight/recall.c.
+--- Whether the value, which may be anything, is what the router's `seen` returns as states (src/sight/recall.c).
 function wall_list.are_states(bytes)
   if type(bytes) ~= "string" or #bytes % 16 ~= 0 then return false end
   for at = 9, #bytes, 16 do
