@@ -59,7 +59,7 @@ end
 
 -- n: a node of a HAND row, which becomes its record. It has no number until it is added to the core, so its client gets
 -- no events of it before that.
-local function node_with_past(self, ent, id, n)
+local function take_node(self, ent, id, n)
   n.id, n.by, n.added = id, n.by or n.client, true
   clients.keep_node(self, ent, n)
   targets.adopt(self, n)
@@ -78,7 +78,7 @@ local function take(self, entity)
   end
   self.returning[entity.id], self.sent_on[entity.id] = true, nil
   self.trait_changes[entity.id] = entity.traits
-  for _, n in ipairs(entity.nodes) do node_with_past(self, ent, entity.id, n) end
+  for _, n in ipairs(entity.nodes) do take_node(self, ent, entity.id, n) end
 end
 
 --- The rows that a blank shard applies. Entities that are handed over to it wait for R, as those that are restored.
@@ -180,15 +180,15 @@ function recovery.refill(self, parts)
   end
 end
 
--- Later -------------------------------------------------------------------------------------------------------------
+-- Lives that end ----------------------------------------------------------------------------------------------------
 
 local function drop_lost(self, id)
   log_leave(self, id, self.life[id])
   self.life[id], self.holder[id], self.orphans[id], self.claims[id] = nil, nil, nil, nil
 end
 
---- Called when an epoch is closed: ends lives that clients report as ended, and `replaced` ones if the
--- HOME row has not come, and drops lost ids that no client has restored in time.
+--- Called when an epoch is closed: ends lives that clients report as ended, and `replaced` ones if the HOME row has not
+-- come, and drops lost ids that no client has restored in time.
 function recovery.expire(self)
   local ended = self.ended
   self.ended = {}
@@ -315,7 +315,7 @@ function CMD.restore(self, client, list)
   return taken
 end
 
---- Restores a node of this client on an entity of another client, unless the entity and the node were not lost.
+--- Restores a node of this client on an entity of another client, unless the node is there.
 function CMD.restore_node(self, client, id, n)
   local ent = self:entity(client, id)
   check_node(self, n)
@@ -324,7 +324,7 @@ function CMD.restore_node(self, client, id, n)
   if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
   check_taken(ent, client, id, n.since)
   n.by = client
-  node_with_past(self, ent, id, n)
+  take_node(self, ent, id, n)
   if not ent.past then self.added[#self.added + 1] = n end
 end
 

@@ -198,8 +198,8 @@ end
 
 local function is_own(self, owner) return owner == self.number and not self.retired end
 
--- Hands an entity over to a shard: to this one, if the entity is restored here. hand: the fields of the HAND row but
--- for nodes and view. Its nodes report nothing here from now on. Returns the numbers of those in the core.
+-- Hands an entity over to a shard: to this one, if the entity is restored here. hand: the fields of the HAND row that
+-- describe the entity itself. Its nodes report nothing here from now on. Returns their numbers in the core.
 local function give(self, lists, hand, shard)
   local id, numbers = hand.id
   local ent = self.ents[id]
@@ -246,7 +246,7 @@ local function hand_over_all(self, lists)
 end
 
 -- An entity that enters or is restored, as the fields of a HAND row.
-local function newcomer(self, id, ent)
+local function hand_of(self, id, ent)
   local at = ent.birth
   self.newcomers[id] = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
                          movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z }
@@ -256,21 +256,21 @@ end
 local function enter_restored(self, lists, id, ent)
   if self.log then log.restored(self, id, ent) end
   local owner = recovery.bear(self, id, ent)
-  give(self, lists, newcomer(self, id, ent), owner)
+  give(self, lists, hand_of(self, id, ent), owner)
 end
 
 -- If moves have taken the entity into another region since it was accepted, it is handed over as it enters.
 local function enter(self, lists, id, ent)
-  local birth = newcomer(self, id, ent)
-  local owner, here = self.router:born(id, birth.life, birth.kind, birth.x, birth.y, birth.z)
-  birth.born, birth.real = true, is_own(self, owner)
-  if birth.real then
+  local hand = hand_of(self, id, ent)
+  local owner, here = self.router:born(id, hand.life, hand.kind, hand.x, hand.y, hand.z)
+  hand.born, hand.real = true, is_own(self, owner)
+  if hand.real then
     ent.birth = nil
     notify_home(self, lists, id, ent.life, owner)
   else
-    give(self, lists, birth, owner)
+    give(self, lists, hand, owner)
   end
-  if birth.real or here then self.entering[#self.entering + 1] = birth end
+  if hand.real or here then self.entering[#self.entering + 1] = hand end
 end
 
 -- A kind that is set again is a touch, which also reaches client views that arrive with the same epoch.
@@ -441,11 +441,11 @@ local function apply_kinds(self, parts)
   end, self)
 end
 
-local function enter_birth(self, birth)
-  drop_former(self, birth.id, birth.life)
-  self:enter_core(birth)
-  self.router:note(birth.id, birth.life, birth.real)
-  if birth.real then self.router:mover(birth.id, table.unpack(birth.movers)) end
+local function enter_accepted(self, hand)
+  drop_former(self, hand.id, hand.life)
+  self:enter_core(hand)
+  self.router:note(hand.id, hand.life, hand.real)
+  if hand.real then self.router:mover(hand.id, table.unpack(hand.movers)) end
 end
 
 local function enter_hand(self, hand)
@@ -455,8 +455,8 @@ local function enter_hand(self, hand)
 end
 
 -- Phase 5: entities that enter, here or as ghosts.
-local function apply_births(self, parts)
-  for _, birth in ipairs(self.entering) do enter_birth(self, birth) end
+local function apply_enters(self, parts)
+  for _, hand in ipairs(self.entering) do enter_accepted(self, hand) end
   apply_rows(self, parts, BORN)
   epoch.each_row(parts, epoch.HAND, enter_hand, self)
 end
@@ -512,7 +512,7 @@ function Shard:apply(number, list, unsure, bereft)
   for rec in pairs(self.changed) do
     if not rec.dead then self.router:set(rec.id, rec.number, rec.area) end
   end
-  apply_births(self, parts)
+  apply_enters(self, parts)
   traits.apply_in_space(self, parts)
   traits.apply_wholes(self, parts)
   apply_nodes(self, parts)

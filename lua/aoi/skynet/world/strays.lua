@@ -23,8 +23,9 @@ function strays.handed_to(self, id)
   return moved and moved.epoch > since and moved.shard or nil
 end
 
--- The next shard for a misrouted move, whether that is its owner, as far as is known here, and whether this shard has
--- handed the entity over to it. Requests take the same way (coming.lua), so that they arrive after earlier moves.
+-- The next shard for a misrouted move, from a retired instance the other one of the same number; whether it is the last
+-- known owner; and whether this shard has handed the entity over to it. Requests go the same way, so that they arrive
+-- after earlier moves (coming.lua).
 local function way_to(self, id)
   local to, home = self.retired and self.number or strays.handed_to(self, id), directory.home(self, id)
   if to then return to, true, true end
@@ -55,10 +56,10 @@ local function on_misrouted(self, client, batch, hops, id, x, y, z)
   local ent, finite = self.ents[id], is_finite(x, y, z)
   self.counters.strays = self.counters.strays + 1
   if finite and ent and ent.birth then
-    local birth = ent.birth
-    if client ~= ent.client or followers.is_later(batch, birth.batch) then
-      birth.x, birth.y, birth.z = x, y, z
-      if client == ent.client then birth.batch = batch end
+    local at = ent.birth
+    if client ~= ent.client or followers.is_later(batch, at.batch) then
+      at.x, at.y, at.z = x, y, z
+      if client == ent.client then at.batch = batch end
     end
     return
   elseif finite and (self.closed > self.applied or self.applied < self.ready) then -- it may enter or arrive in apply
@@ -88,7 +89,6 @@ function strays.move(self, client, batch, hops, id, x, y, z)
   if not moved then on_misrouted(self, client, batch, hops, id, x, y, z) end
 end
 
---- Called when an epoch has been applied.
 function strays.retry(self)
   local early = self.early
   self.early = {}

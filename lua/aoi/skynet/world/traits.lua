@@ -98,19 +98,19 @@ function traits.all(shard, id)
   return next(all) and all
 end
 
---- Called at close, behind routing: put(shard, row) for every shard in the audience, this one included. births[id]:
--- life and position of entities that enter.
-function traits.tell(shard, put, births)
+--- Called at close, behind routing: put(shard, row) for every shard in the audience, this one included.
+-- newcomers[id]: life and position of entities that enter.
+function traits.tell(shard, put, newcomers)
   local list, n = shard.router:wholes()
   for i = 1, 2 * n, 2 do
     local id, to = list[i], list[i + 1]
     if shard.traits[id] then put(to, epoch.trait(id, shard.router:life(id), true, shard.traits[id])) end
   end
   for id, change in pairs(shard.trait_changes) do
-    local birth, ent = births[id], shard.ents[id]
-    if birth or not (ent and ent.past) then
-      local life = birth and birth.life or shard.router:life(id)
-      local audience = birth and shard.map:audience(birth.x, birth.y) or shard.router:audience(id)
+    local hand, ent = newcomers[id], shard.ents[id]
+    if hand or not (ent and ent.past) then
+      local life = hand and hand.life or shard.router:life(id)
+      local audience = hand and shard.map:audience(hand.x, hand.y) or shard.router:audience(id)
       for _, to in ipairs(life and audience or {}) do put(to, epoch.trait(id, life, false, change)) end
       shard.trait_changes[id] = nil
     end
