@@ -252,7 +252,7 @@ for where, new in pairs { service = places.service, world = places.world } do
       place.kill(3)
       table.sort(lost, function(a, b) return (a[2] or 0) < (b[2] or 0) end)
       assert.same({ { 2 }, { 2, 8 } }, lost)
-      assert.matches("1 nodes and views of space 'earth' have ended.*one of entity 3", place.logged[1])
+      assert.matches("1 nodes and views of %a+ 'earth' have ended.*one of entity 3", place.logged[1])
       run(function(map, _, _, third)
         assert.same({ {}, 0 }, { map:nodes(1) })
         assert.same({ {}, 0 }, { map:nodes(2) })

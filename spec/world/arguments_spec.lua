@@ -38,7 +38,7 @@ local function both(f, options)
 end
 
 -- The same error of the same call in both, or none.
-local function same_errors(begin, calls)
+local function same_errors(begin, calls, options)
   local texts = { world = {}, map = {} }
   both(function(space, noun)
     begin(space)
@@ -46,7 +46,7 @@ local function same_errors(begin, calls)
       local text = raised(space[call[1]], space, table.unpack(call, 2, call.n or #call))
       texts[noun][i] = call[1] .. ": " .. (text or "no error")
     end
-  end)
+  end, options)
   for i, text in ipairs(texts.map) do assert.equal(text, texts.world[i]) end
   return texts.map
 end
@@ -218,6 +218,74 @@ describe("arguments of a world", function()
     assert.matches("row 1: integer expected, got string", texts[1], 1, true)
     local _, world = new_world()
     assert.equal("bad argument #1 to 'where' (integer expected, got string)", raised(world.where, world, "x"))
+  end)
+
+  it("what is missing, too much, or of another type has the words of a map", function()
+    local texts = same_errors(function(space)
+      space:enter(1, 5, 5)
+      space:enter(2, 6, 6)
+      space:add_node(1, 1, 5)
+      space:add_client(1, 5)
+      space:wall(9, 0, 9, 9)
+    end, {
+      { "enter", 3, nil, 5, n = 4 }, { "enter", 3 }, { "enter", 3, 5, 5, "x", 1 }, { "join", {} },
+      { "join", { id = 3 } }, { "join", { id = 3, x = 5, y = 5, kind = false } }, { "set_kind", 1 },
+      { "near", nil, 5, 1 }, { "near", 5, "x", 1 }, { "near", 5, 0 / 0, 1 }, { "near", 5 }, { "near" },
+      { "nearest", nil, 5, 1 }, { "nearest", 5, 5 }, { "nearest", 5, 5, "x" }, { "nearest", 5, 5, 1.5 },
+      { "nearest", 5, 5, -1 }, { "nearest", 5, 5, 1, "x" }, { "nearest", 5, 5, 1, 0 / 0 },
+      { "nearest", 5, 5, 1, 5, "x" }, { "nearest", 5, 5, 1, 5, 1, "x" }, { "nearest", 5, 5, 1, 5, 1, {}, 7 },
+      { "sweep", nil, 0, 9, 9, 1 }, { "sweep", 0, 0, 9 }, { "near_many", { 1 }, 5 }, { "near_many", { 1, 2, 3 }, 5 },
+      { "near_many", { 1, 2, 3, {} }, 5 }, { "set_area", 1, 1 }, { "set_view", 1 }, { "set_view", 1, 1, { 99, 2 } },
+      { "override", 1, 1, 2, "shown" }, { "override", 1, 1, 2, {} }, { "override", 1, 1, 1, "hide" },
+      { "override", 1, 1, 9, "hide" }, { "override", 1, 9, 2, "hide" }, { "ray" }, { "ray", 1, "x" }, { "walls", 5 },
+      { "get_wall", 1, 5 }, { "open_wall", 1, 5 }, { "shut_wall", 1, {} }, { "remove_wall", 1, 5 }, { "get_wall", 1 },
+    }, { sight = true })
+    assert.equal("nearest: bad argument #6 to 'nearest' (table expected, got string)", texts[21])
+    assert.matches("#4 to 'override' ('hide', 'show', 'match' or nil expected, got 'shown')", texts[31], 1, true)
+    assert.equal("remove_wall: bad argument #2 to 'remove_wall' (nothing expected, got number)", texts[42])
+    assert.equal("get_wall: no error", texts[43])
+  end)
+
+  it("an id that is taken is named with its row, and nothing enters", function()
+    local texts = {}
+    both(function(space, noun)
+      space:enter(-5, 40, 5)
+      local list = { raised(space.enter_many, space, { 1, 5, 5, -5, 6, 6, 3, 40, 40 }),
+                     raised(space.enter_many, space, { 1, 5, 5, 2, 6, 6, 1, 40, 40 }) }
+      texts[noun] = table.concat(list, "\n"):gsub("in the " .. (noun == "world" and noun or "space"), "there")
+      assert.equal(1, space:count())
+    end)
+    assert.equal(texts.map, texts.world)
+    assert.equal("bad argument #1 to 'enter_many' (row 2: entity -5 is already there)\n" ..
+      "bad argument #1 to 'enter_many' (row 3: entity 1 is already there)", texts.world)
+  end)
+
+  it("the greatest integers are places and radii", function()
+    local most, least, found = math.maxinteger, math.mininteger, {}
+    both(function(space, noun)
+      space:enter_many { 1, 5, 5, 2, 60, 60, 3, least, least, 4, most, most }
+      space:tick()
+      found[noun] = {}
+      for _, list in ipairs {
+        (space:near(5, 5, most)), (space:near(5, 5, { radius = most, margin = most })),
+        (space:near(5, 5, { shape = "box", extents = { most, most } })), (space:nearest(5, 5, most, most)),
+        (space:sweep(least, least, most, most, most)), (space:near_many({ least, least, most, most }, 10)),
+        (space:near(5, 5, { shape = "polygon", points = { least, least, most, least, 0, most } })),
+      } do
+        table.sort(list)
+        table.insert(found[noun], list)
+      end
+    end)
+    assert.same(found.map, found.world)
+    assert.same({ 1, 2, 3, 4 }, found.map[1])
+  end)
+
+  it("a node that is not there has no area and no radius, which are values", function()
+    both(function(space)
+      space:enter(1, 5, 5)
+      assert.same({ 1, 1 }, { select("#", space:area(1, 9)), select("#", space:radius(1, 9)) })
+      assert.same({ 2, 2 }, { select("#", space:position(1)), select("#", space:take_over(1)) })
+    end)
   end)
 
   it("a list of ends that was longer ends where it ends", function()

@@ -316,7 +316,7 @@ describe("an id", function()
     for home = 1, PLAN.shards do
       local net, id = new_world(), id_at(home)
       local claimed
-      net.shards[home]:request(1, 0, function(...) claimed = ... end, "claim", "enter", { id }, { LEFT, 8 }, { false })
+      net.shards[home]:request(1, 0, function(...) claimed = ... end, "claim", { id }, { LEFT, 8 }, { false })
       assert.is_true(claimed)
       local other = net:client(2)
       assert.error_matches(function() other:enter(id, LEFT, 8) end, "already in the world")

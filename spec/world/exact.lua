@@ -85,9 +85,9 @@ local function later(self, phase, f) table.insert(self.todo[phase], f) end
 local function enter(self, who)
   local x, y, z = coordinates(self)
   local kind, home = self.random(7), world.home(who.id, self.plan.shards)
-  local lives, owners, stamps = ask(self, home, "claim", "enter", { who.id }, { x, y }, { who.left or false })
+  local lives, owners, stamps = ask(self, home, "claim", { who.id }, { x, y }, { who.left or false })
   local shard = owners[1]
-  ask(self, shard, "enter", "enter", lives, kind, select(2, self.outbox:count()), stamps, { who.id, x, y, z })
+  ask(self, shard, "enter", lives, kind, select(2, self.outbox:count()), stamps, { who.id, x, y, z })
   self.outbox:set(who.id, shard)
   who.x, who.y, who.z, who.kind, who.nodes, who.life = x, y, z, kind, {}, lives[1]
   who.unborn = true

@@ -48,7 +48,7 @@ local function new_world(columns, rows, n, neighbours, watched, crowd)
     local shard = w.shards[owner]
     local function done(status, _, reason) assert(status == true, reason) end
     lives = lives + 1
-    shard:request(1, 0, done, "enter", "enter", { lives }, 1, 0, { 0 }, { id, w.x[id], w.y[id] })
+    shard:request(1, 0, done, "enter", { lives }, 1, 0, { 0 }, { id, w.x[id], w.y[id] })
     if id % watched == 0 then
       w.handle = w.handle + 1
       shard:request(1, 0, done, "add_node", id, 1, REACH, w.handle)

@@ -71,31 +71,20 @@ function argument.with_view(area, i, other)
   return all
 end
 
--- What is wrong with a coordinate; none: what one is called that is not there. nil: nothing.
-local function coordinate_fault(value, none)
+--- A coordinate, or another number; none: what one is called that is not there, "no value" by default.
+function argument.finite(value, n, name, none)
   if not math.type(value) then
-    return "number expected, got " .. (value == nil and none or type(value))
+    argument.fail(n, name, 0, "number expected, got %s", value == nil and (none or "no value") or type(value))
   elseif value - value ~= 0 then
-    return "finite number expected, got " .. (value ~= value and "nan" or value > 0 and "inf" or "-inf")
+    local what = value ~= value and "nan" or value > 0 and "inf" or "-inf"
+    argument.fail(n, name, 0, "finite number expected, got %s", what)
   end
-end
-
-function argument.finite(value, n, name)
-  local fault = coordinate_fault(value, "no value")
-  if fault then argument.fail(n, name, 0, "%s", fault) end
-  return value
 end
 
 --- Coordinates in so many dimensions, of which the first is argument n.
 function argument.place(dimensions, n, name, ...)
-  for axis = 1, dimensions do argument.finite(select(axis, ...), n + axis - 1, name) end
-end
-
---- Coordinates from..to of that row of an array.
-function argument.row(rows, row, from, to, name)
-  for i = from, to do
-    local fault = coordinate_fault(rows[i], "nil")
-    if fault then argument.fail(1, name, 0, "row %d: %s", row, fault) end
+  for axis = 1, dimensions do
+    argument.finite((select(axis, ...)), n + axis - 1, name, axis <= select("#", ...) and "nil" or nil)
   end
 end
 

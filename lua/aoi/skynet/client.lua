@@ -189,8 +189,8 @@ on_map(wire.LOST_VIEWS, wire.read_lost_views, function(self, map, n, list)
   local f = map.view_lost_handler
   for i = 1, f and 2 * n or 0, 2 do failures.run(self, map, f, list[i], list[i + 1] or nil) end
   if f then return end
-  local text = "aoi: %d nodes and views of space '%s' have ended with the service that they named, one of entity %d"
-  self.warn("lost", text, n, map.name, list[1] or 0)
+  local text = "aoi: %d nodes and views of %s '%s' have ended with the service that they named, one of entity %d"
+  self.warn("lost", text, n, map.noun, map.name, list[1] or 0)
 end)
 
 on_map(wire.ROUTES, wire.read_routes, function(_, map, n, list, epoch)

@@ -212,7 +212,7 @@ end
 --- Asks for all that `join` is given; handlers: of the nodes.
 function Map:request_join(entity, nodes, handlers, view)
   local e = entity
-  local ok, handles = self:request("join", e.id, e.x, e.y, e.z, e.kind or 1, nodes, view)
+  local ok, handles = self:request("join", e.id, e.x, e.y, e.z, e.kind, nodes, view)
   if not ok then return false, handles end
   for i, n in ipairs(nodes) do added(self, e.id, n[1], handlers[i], true, handles[i]) end
   return true

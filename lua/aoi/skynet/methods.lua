@@ -89,11 +89,11 @@ function methods.find(name)
   return arguments, tonumber(values)
 end
 
--- Method -> how many of its first arguments are integers: ids, numbers of nodes.
+-- Method -> how many of its first arguments are integers: ids, numbers of nodes, kinds.
 local INTEGERS = setmetatable({ where = 1 }, { __index = function(integers, name)
   local n = 0
   for word in (methods.find(name) or ""):gmatch "%S+" do
-    if word ~= "id" and word ~= "node" and word ~= "target" and word ~= "wall" then break end
+    if not (word == "id" or word == "node" or word == "target" or word == "wall" or word == "kind") then break end
     n = n + 1
   end
   integers[name] = n
@@ -107,16 +107,16 @@ local function checked(name, n, i, first, ...)
 end
 
 -- Method -> how many arguments it may have, without a table to fill. Where z is among them, what reads them counts
--- them; of walls, it says first where there are none.
+-- them; of walls, where there are none is said first.
 local MOST = setmetatable({}, { __index = function(most, name)
   local arguments = methods.find(name) or "z"
   local _, n = arguments:gsub("%S+", "")
-  most[name] = (arguments:find "%f[%w]z%f[%W]" or name:find "wall") and math.huge or n
+  most[name] = arguments:find "%f[%w]z%f[%W]" and math.huge or n
   return most[name]
 end })
 
--- As the core does where it is asked: not all methods ask it.
-local function no_more(name, ...)
+--- As the core does where it is asked: not all methods ask it.
+function methods.no_more(name, ...)
   local most = MOST[name]
   for i = most + 1, select("#", ...) do
     local kind = type((select(i, ...)))
@@ -129,7 +129,7 @@ end
 -- than it has.
 function methods.checked(name, ...)
   local n = INTEGERS[name]
-  if select("#", ...) > MOST[name] then no_more(name, ...) end
+  if select("#", ...) > MOST[name] and not name:find "wall" then methods.no_more(name, ...) end
   if n == 0 then return ... end
   return checked(name, n, 1, ...)
 end

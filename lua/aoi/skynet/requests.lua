@@ -217,6 +217,7 @@ end
 --- A player logs in: enters, and gets these nodes (each node, area, options, as of add_node) and a client view (area,
 -- options), or nothing of it. Returns a list of what add_node returns.
 function CMD.join(server, link, id, x, y, z, kind, nodes, view)
+  id = methods.checked("enter", id)
   if link.space.dimensions == 3 then
     CMD.enter(server, link, id, x, y, z, kind)
   else

@@ -22,12 +22,13 @@ function views.sync(place)
   return place.sync
 end
 
---- A space and its synchroniser, with an entity 1, on which what clients ask for is tried before it counts, and one 2,
--- of which nothing has been said.
+--- A space and its synchroniser, with an entity 1 and its node 1, on which what clients ask for is tried before it
+-- counts, and one 2, of which nothing has been said.
 function views.scratch(place)
   if not place.tried then
     local space = require("aoi").new { dimensions = place.dimensions }
     for id = 1, 2 do space:enter(id, 0, 0, place.dimensions == 3 and 0 or nil) end
+    space:add_node(1, 1, 0)
     place.tried = { space, place.new_sync(space, { quantum = place.quantum, fields = place.fields }) }
   end
   return place.tried[1], place.tried[2]

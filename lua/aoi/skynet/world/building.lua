@@ -1,12 +1,14 @@
 -- Walls of a world (wall_list.lua), as one of its clients asks for them: requests[name](self, ...) of member.lua, which
 -- return true and the answer, or false and what was wrong. A change is in all shards when the answer comes.
 
+local methods = require "aoi.skynet.methods"
 local place = require "aoi.skynet.walls"
 
 local building = {}
 
-local function check_sight(self, name)
+local function check(self, name, ...)
   if not self.has_sight then place.sight(self, name) end
+  methods.no_more(name, ...)
 end
 
 -- A wall as a sight stores it, with heights: true and the wall, or false and what is wrong.
@@ -29,7 +31,7 @@ function building.wish(self, verb, value)
 end
 
 local function wall(self, ...)
-  check_sight(self, "wall")
+  check(self, "wall")
   local ok, one = normal(self, ...)
   if not ok then return false, one end
   local added, result = building.wish(self, "add", { one })
@@ -37,7 +39,7 @@ local function wall(self, ...)
 end
 
 local function wall_many(self, rows)
-  check_sight(self, "wall_many")
+  check(self, "wall_many")
   local list = place.each_row(rows, self.dimensions, function(...) return normal(self, ...) end, function() end)
   local ok, result = building.wish(self, "add", list)
   if not ok then return false, result end
@@ -47,19 +49,20 @@ local function wall_many(self, rows)
 end
 
 -- Asks the shard at that place: every shard has all walls.
-local function ask_near(self, name, x, y, ...)
-  check_sight(self, name)
+local function ask_near(self, name, ...)
+  check(self, name, ...)
+  local x, y = ...
   local is_place = math.type(x) and math.type(y) and x - x == 0 and y - y == 0
   local at = is_place and self.around(x, y, 0, 0)[1] or 1
-  return self:ask_shard(at, "of_sight", name, x, y, ...)
+  return self:ask_shard(at, "of_sight", name, ...)
 end
 
 --- requests: as in member.lua.
 function building.add(requests)
   requests.wall, requests.wall_many = wall, wall_many
   for name, verb in pairs { open_wall = "open", shut_wall = "shut", remove_wall = "remove" } do
-    requests[name] = function(self, id)
-      check_sight(self, name)
+    requests[name] = function(self, id, ...)
+      check(self, name, id, ...)
       local ok, reason = building.wish(self, verb, id)
       return ok, not ok and reason or nil
     end

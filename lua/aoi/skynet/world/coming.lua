@@ -117,21 +117,22 @@ return function(Shard)
   --- The area of a node as bytes, after that method has changed it: it is tried in the scratch space.
   function Shard:repack(name, rec, ...)
     local space = views.scratch(self)
-    space:add_node(1, 1, self.router:unpack(rec.area))
-    local ok, err = methods.invoke(space, name, 1, 1, ...)
-    local area = space:area(1, 1)
-    space:remove_node(1, 1)
-    methods.answered(ok, err)
-    return self:pack(name, area)
+    space:set_area(1, 1, self.router:unpack(rec.area))
+    methods.answered(methods.invoke(space, name, 1, 1, ...))
+    return self:pack(name, space:area(1, 1))
   end
 
-  --- area: one area of a client view, or a list. Raises where one exceeds the world's reach.
+  --- area: one area of a client view. Raises where it exceeds the world's reach. The synchroniser reports a nil.
   function Shard:check_area(name, area)
-    for _, one in ipairs(type(area) == "table" and area[1] and area or { area }) do self:pack(name, one) end
+    if area ~= nil then self:pack(name, area) end
   end
 
+  --- The view has one area, or a list of them.
   function Shard:begin_view(view)
-    self:check_area("add_client", view.area)
+    local area = view.area
+    for _, one in ipairs(type(area) == "table" and area[1] and area or { area }) do
+      self:check_area("add_client", one)
+    end
     views.begin(self, view)
   end
 

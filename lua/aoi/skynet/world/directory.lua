@@ -13,7 +13,6 @@
 -- A claim makes the id unique in the world before its entity enters. HOME rows (epoch.lua) of a life that is not the
 -- one alive are late, and ignored. `commands` are requests of clients.
 
-local argument = require "aoi.skynet.argument"
 local followers = require "aoi.skynet.world.followers"
 local world = require "aoi.skynet.native" "world"
 
@@ -61,19 +60,13 @@ local function claim(shard, client, id, holder, left)
   return shard.last_life, shard.claims[id][2]
 end
 
---- claim(name, ids, places, left): name: the method, for errors; places: x, y of each id; left: see is_taken, of each
--- id. Claims all ids, or none and raises. Returns lists of lives, of the shards that will own them, and of stamps.
-function CMD.claim(shard, client, name, ids, places, left)
-  local lives, holders, stamps, seen = {}, {}, {}, {}
+--- claim(ids, places, left): places: x, y of each id; left: see is_taken, of each id. Claims all ids, or none and
+-- raises { id, taken }. Returns lists of lives, of the shards that will own them, and of stamps.
+function CMD.claim(shard, client, ids, places, left)
+  local lives, holders, stamps = {}, {}, {}
   for i, id in ipairs(ids) do
     holders[i] = shard.map:owner(places[2 * i - 1], places[2 * i])
-    if is_taken(shard, client, id, left[i]) then
-      argument.fail(1, name, 0, "entity %d is already in the world", id)
-    end
-  end
-  for _, id in ipairs(ids) do
-    if seen[id] then argument.fail(1, name, 0, "entity %d stands there twice", id) end
-    seen[id] = true
+    if is_taken(shard, client, id, left[i]) then error({ id = id, taken = true }, 0) end
   end
   for i, id in ipairs(ids) do lives[i], stamps[i] = claim(shard, client, id, holders[i], left[i]) end
   return lives, holders, stamps

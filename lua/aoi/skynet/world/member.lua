@@ -259,7 +259,13 @@ local function release(self, list, values, lives)
   end
 end
 
-local function claim_all(self, name, rows, n, values)
+-- row_of: the row of each id, in enter_many; nil: of enter.
+local function taken_text(id, row_of)
+  if not row_of then return ("bad argument #1 to 'enter' (entity %d is already in the world)"):format(id) end
+  return ("bad argument #1 to 'enter_many' (row %d: entity %d is already in the world)"):format(row_of[id], id)
+end
+
+local function claim_all(self, rows, n, values, row_of)
   local lives, owners, stamps, claimed = {}, {}, {}, {}
   for at, list in pairs(by_home(self, rows, n, values)) do
     local ids, places, left = {}, {}, {}
@@ -268,10 +274,10 @@ local function claim_all(self, name, rows, n, values)
       places[#places + 1], places[#places + 2] = list[i + 1], list[i + 2]
       left[#left + 1] = self.left[list[i]] or false
     end
-    local ok, got, holders, its = self:ask_shard(at, "claim", name, ids, places, left)
-    if not ok then
+    local ok, got, holders, its = self:ask_shard(at, "claim", ids, places, left)
+    if ok ~= true then
       release(self, claimed, values, lives)
-      return false, got
+      return false, ok and taken_text(got, row_of) or got
     end
     table.move(list, 1, #list, #claimed + 1, claimed)
     for i, id in ipairs(ids) do lives[id], owners[id], stamps[id] = got[i], holders[i], its[i] end
@@ -280,21 +286,24 @@ local function claim_all(self, name, rows, n, values)
 end
 
 -- Claims rows at their homes and enters them, shard after shard. Where a home dies or a tile changes hands meanwhile,
--- its rows are claimed again. Adds to `done` the ids that have entered, and releases the claims of others. name: of the
--- method; more: what the one row enters with, as of the owner's `enter`. Returns true and its result, or false and why.
-local function enter_rows(self, name, rows, n, values, kind, done, more)
-  local ok, lives, owners, stamps = claim_all(self, name, rows, n, values)
+-- its rows are claimed again. Adds to `done` the ids that have entered, and releases the claims of others. row_of: as
+-- of taken_text; more: what the one row enters with, as of the owner's `enter`. Returns true and its result, or false
+-- and why.
+local function enter_rows(self, rows, n, values, kind, done, row_of, more)
+  local ok, lives, owners, stamps = claim_all(self, rows, n, values, row_of)
   if not ok then return false, lives end
   local entered, reason = true, nil
   for shard, list in pairs(sort_rows(rows, n, values, function(id) return owners[id] end)) do
     if entered == true then
       local ids, its = {}, {}
       for i = 1, #list, values do ids[#ids + 1], its[#its + 1] = lives[list[i]], stamps[list[i]] end
-      entered, reason = self:ask_shard(shard, "enter", name, ids, kind, self:batch(), its, list, more)
+      entered, reason = self:ask_shard(shard, "enter", ids, kind, self:batch(), its, list, more)
     end
     if entered ~= true then release(self, list, values, lives) end
     if entered == "stale" then
-      entered, reason = enter_rows(self, name, list, #list // values, values, kind, done, more)
+      entered, reason = enter_rows(self, list, #list // values, values, kind, done, row_of, more)
+    elseif entered == "taken" then
+      entered, reason = false, taken_text(reason, row_of)
     elseif entered == true then
       for i = 1, #list, values do
         local z = values == 4 and list[i + 3] or nil
@@ -306,31 +315,42 @@ local function enter_rows(self, name, rows, n, values, kind, done, more)
   return entered == true, reason
 end
 
-local function enter_checked(self, id, x, y, z, kind, more)
-  id = argument.integer(id, 1, "enter", 0)
-  argument.place(self.dimensions, 2, "enter", x, y, z)
-  kind = kind == nil and 1 or argument.integer(kind, self.dimensions + 2, "enter", 0)
-  return enter_rows(self, "enter", { id, x, y, z }, 1, self.dimensions + 1, kind, {}, more)
-end
-
-function requests.enter(self, id, x, y, ...)
-  local d, z, kind = self.dimensions, nil, ...
-  if d == 3 then z, kind = ... end
-  for i = d, select("#", ...) do
+local function enter_one(self, more, id, ...)
+  local d = self.dimensions
+  local kind = select(d + 1, ...)
+  argument.place(d, 2, "enter", ...)
+  kind = kind == nil and 1 or argument.integer(kind, d + 2, "enter", 0)
+  for i = d + 2, select("#", ...) do
     local extra = select(i, ...)
     if extra ~= nil then
-      argument.fail(i + 3, "enter", 0, "nothing expected in %d dimensions, got %s", d, type(extra))
+      argument.fail(i + 1, "enter", 0, "nothing expected in %d dimensions, got %s", d, type(extra))
     end
   end
-  local ok, reason = enter_checked(self, id, x, y, z, kind)
+  return enter_rows(self, { id, ... }, 1, d + 1, kind, {}, nil, more)
+end
+
+function requests.enter(self, ...)
+  local ok, reason = enter_one(self, nil, ...)
   if ok then return true end
   return false, reason
 end
 
 --- e: id, x, y, z, kind. Returns what the owner's `enter` returns.
 function Member:request_enter(e, more)
-  local z = self.dimensions == 3 and e.z or nil
-  return caught(pcall(enter_checked, self, e.id, e.x, e.y, z, e.kind, more))
+  local id = methods.checked("enter", e.id)
+  if self.dimensions == 3 then return enter_one(self, more, id, e.x, e.y, e.z, e.kind) end
+  return enter_one(self, more, id, e.x, e.y, e.kind)
+end
+
+-- Row by id of ids that are all different. Raises.
+local function rows_by_id(rows, n, values)
+  local row_of = {}
+  for row = 1, n do
+    local id = rows[(row - 1) * values + 1]
+    if row_of[id] then error(taken_text(id, { [id] = row }), 0) end
+    row_of[id] = row
+  end
+  return row_of
 end
 
 --- All or none: if another client takes an id while its row is claimed again, the rows that have entered leave.
@@ -342,8 +362,8 @@ function requests.enter_many(self, rows, given, ...)
       #rows // values)
   end
   kind = kind == nil and 1 or argument.integer(kind, 3, "enter_many", 0)
-  local done = {}
-  local ok, reason = enter_rows(self, "enter_many", rows, n, values, kind, done)
+  local done, row_of = {}, rows_by_id(rows, n, values)
+  local ok, reason = enter_rows(self, rows, n, values, kind, done, row_of)
   for i = 1, ok and 0 or #done do requests.leave(self, done[i]) end
   return ok, reason
 end

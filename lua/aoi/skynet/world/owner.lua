@@ -8,6 +8,7 @@
 --                           has yet to come back here
 --   { id }                  the entity is unknown here
 --   { id, stale = true }    the claim of the id is void
+--   { id, taken = true }    the id is in the world
 --   { id, owners = list }   an answer of the directory (directory.lua)
 
 local any = require "aoi.skynet.commands"
@@ -20,6 +21,7 @@ local sorted_keys = require "aoi.skynet.sorted_keys"
 local taking = require "aoi.skynet.world.taking"
 local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
+local views = require "aoi.skynet.views"
 local walls = require "aoi.skynet.walls"
 local wire = require "aoi.skynet.wire"
 
@@ -43,16 +45,16 @@ local function add_more(shard, client, id, more)
   error(err, 0)
 end
 
---- Entities enter. Their ids have been claimed, with these lives and stamps; their coordinates have been checked. name:
--- the method; rows: id, x, y [, z] of each. batch: the client's last batch of moves: moves up to that one are of a
--- former life. more: where only one entity enters, its nodes and its view: lists of arguments of add_node and
--- add_client. Returns a list of the nodes' areas.
-function commands.enter(shard, client, name, lives, kind, batch, stamps, rows, more)
+--- Entities enter. Their ids have been claimed, with these lives and stamps; their coordinates have been checked. rows:
+-- id, x, y [, z] of each. batch: the client's last batch of moves: moves up to that one are of a former life. more:
+-- where only one entity enters, its nodes and its view: lists of arguments of add_node and add_client. Returns a list
+-- of the nodes' areas.
+function commands.enter(shard, client, lives, kind, batch, stamps, rows, more)
   local values = shard.dimensions + 1
   for i = 1, #lives do
     local id = rows[(i - 1) * values + 1]
     if not directory.is_good(shard, id, stamps[i]) then error({ id = id, stale = true }, 0) end
-    if shard.ents[id] then fail(1, name, "entity %d is already in the world", id) end
+    if shard.ents[id] then error({ id = id, taken = true }, 0) end
   end
   for i = 1, #lives do
     local id, x, y, z = table.unpack(rows, (i - 1) * values + 1, i * values)
@@ -80,22 +82,19 @@ local function change(shard, rec, area)
   return area
 end
 
-function commands.set_area(shard, client, id, number, area)
-  local rec = node(shard, client, id, number, "set_area")
-  return change(shard, rec, shard:pack("set_area", area))
-end
-
-for _, name in ipairs { "set_radius", "set_facing", "set_mask" } do
+for _, name in ipairs { "set_area", "set_radius", "set_facing", "set_mask" } do
   commands[name] = function(shard, client, id, number, ...)
     local rec = node(shard, client, id, number, name)
     return change(shard, rec, shard:repack(name, rec, ...))
   end
 end
 
---- life: of the target. how: "hide", "show", "match", or nil; the target need not be near.
+--- life: of the target; false: there is none. how: "hide", "show", "match", or nil; the target need not be near.
 function commands.override(shard, client, id, number, target, how, life)
   local rec = node(shard, client, id, number, "override")
-  if target == id then fail(3, "override", "an entity is no target of its own nodes") end
+  if not life then fail(3, "override", "no entity %d", target) end
+  methods.answered(methods.invoke(views.scratch(shard), "override", 1, 1, 2, how))
+  if target == id then fail(3, "override", "an entity does not see itself") end
   targets.set(shard, rec, target, how, life)
 end
 
@@ -185,7 +184,8 @@ end
 
 function commands.position(shard, client, id)
   local ent = shard:entity(client, id)
-  if ent.birth then return ent.birth.x, ent.birth.y, ent.birth.z end
+  local birth = ent.birth
+  if birth then return table.unpack({ birth.x, birth.y, birth.z }, 1, shard.dimensions) end
   return shard.router:where(id)
 end
 
@@ -202,12 +202,12 @@ end
 
 function commands.area(shard, client, id, number)
   local rec = find(shard, client, id, number)
-  if rec then return shard.router:unpack(rec.area) end
+  return rec and shard.router:unpack(rec.area)
 end
 
 function commands.radius(shard, client, id, number)
   local rec = find(shard, client, id, number)
-  if rec then return shard.router:unpack(rec.area).radius end
+  return rec and shard.router:unpack(rec.area).radius
 end
 
 function commands.view(shard, client, id, number)
@@ -270,17 +270,13 @@ function commands.near_many_here(shard, _, ...)
 end
 
 --- Up to n owned entities, nearest first, with their squared distances.
-function commands.nearest_here(shard, _, n, radius, mask, x, y, z)
-  local core, count = shard.core, shard.core:count()
-  local own, ask, found = {}, n
+function commands.nearest_here(shard, _, ...)
+  local core, d, arguments = shard.core, shard.dimensions, table.pack(...)
+  local x, y, z, n = arguments[1], arguments[2], d == 3 and arguments[3], arguments[d + 1]
+  local own, found, all = {}
   repeat -- the core's answer includes ghosts: ask for more until it has n owned entities
-    local list, got
-    if z then
-      list, got = core:nearest(x, y, z, math.min(ask, count), radius, mask)
-    else
-      list, got = core:nearest(x, y, math.min(ask, count), radius, mask)
-    end
-    found = 0
+    local list, got = methods.answered(methods.invoke(core, "nearest", table.unpack(arguments, 1, arguments.n)))
+    found, all = 0, got < arguments[d + 1]
     for i = 1, got do
       if found < n and not shard.router:ghost(list[i]) then
         local px, py, pz = core:position(list[i])
@@ -289,20 +285,19 @@ function commands.nearest_here(shard, _, n, radius, mask, x, y, z)
         found = found + 1
       end
     end
-    local all = got < ask
-    ask = 2 * ask
-  until found == n or all or ask > 2 * count
+    arguments[d + 1] = 2 * got
+  until found == n or all
   return own, found
 end
 
 --- Questions to aoi.sight, with the world's ids of walls in place of the sight's.
-function commands.of_sight(shard, _, name, first, ...)
+function commands.of_sight(shard, _, name, ...)
   if name == "get_wall" then
-    return methods.answered(walls.invoke(shard, name, shard.wall_of[first] or 0))
+    return methods.answered(walls.invoke(shard, name, shard.wall_of[(...)] or 0))
   elseif name == "walls" then
     return sorted_keys(shard.wall_of)
   end
-  local found = table.pack(methods.answered(walls.invoke(shard, name, first, ...)))
+  local found = table.pack(methods.answered(walls.invoke(shard, name, ...)))
   return shard.wall_named[found[1]], table.unpack(found, 2, found.n)
 end
 

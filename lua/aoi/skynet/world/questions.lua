@@ -145,34 +145,47 @@ function requests.explain(self, ...)
   return true, require("aoi.skynet.commands").explain(empty, nil, ...)
 end
 
+-- As a float: sums of integers would wrap around.
+local function real(value) return value + 0.0 end
+
 -- How far an area reaches on each axis of the plane.
 local function extents(area)
-  if type(area) ~= "table" then return area, area end
-  local ex, ey = area.radius or 0, area.radius or 0
-  if type(area.extents) == "table" then ex, ey = area.extents[1], area.extents[2] end
+  if type(area) ~= "table" then return real(area), real(area) end
+  local ex = real(area.radius or 0)
+  local ey = ex
+  if type(area.extents) == "table" then ex, ey = real(area.extents[1]), real(area.extents[2]) end
   for i, v in ipairs(type(area.points) == "table" and area.points or {}) do
-    if i % 2 == 1 then ex = math.max(ex, math.abs(v)) else ey = math.max(ey, math.abs(v)) end
+    if i % 2 == 1 then ex = math.max(ex, math.abs(real(v))) else ey = math.max(ey, math.abs(real(v))) end
   end
-  local margin = area.margin or 0
-  return math.max(ex + margin, area.keep or 0), math.max(ey + margin, area.keep or 0)
+  local margin, keep = area.margin or 0, real(area.keep or 0)
+  return math.max(ex + margin, keep), math.max(ey + margin, keep)
 end
 
 -- The same; 0, 0 for an invalid area, as the shards there report what is wrong with it.
 local function reach(area)
   local ok, ex, ey = pcall(extents, area)
-  if ok and math.type(ex) and math.type(ey) and ex >= 0 and ey >= 0 then return ex, ey end
+  if ok and ex >= 0 and ey >= 0 then return ex, ey end
   return 0, 0
 end
 
-local function around(self, x, y, area)
-  local ex, ey = reach(area)
-  return function() return self.around(x, y, ex, ey) end
+-- The shards within reach of any of these places, a list of n coordinates, as one rectangle; where a coordinate is
+-- invalid, one shard, which reports it.
+local function around(self, list, n, ex, ey)
+  local low, high, sound = { math.huge, math.huge }, { -math.huge, -math.huge }, n > 0 and n % self.dimensions == 0
+  for i = 0, n - 1 do
+    local axis, v = i % self.dimensions + 1, list[i + 1]
+    sound = sound and math.type(v) and v - v == 0
+    if sound and axis < 3 then low[axis], high[axis] = math.min(low[axis], v), math.max(high[axis], v) end
+  end
+  if not sound then return function() return { 1 } end end
+  local function middle(axis) return low[axis] / 2 + high[axis] / 2 end
+  local function half(axis) return high[axis] / 2 - low[axis] / 2 end
+  return function() return self.around(middle(1), middle(2), half(1) + ex, half(2) + ey) end
 end
 
-function requests.near(self, x, y, ...)
-  argument.place(self.dimensions, 1, "near", x, y, (...))
-  local area = self.dimensions == 3 and select(2, ...) or (...)
-  return gather(self, around(self, x, y, area), 1, 1, "near_here", x, y, ...)
+function requests.near(self, ...)
+  local area = select(self.dimensions + 1, ...)
+  return gather(self, around(self, { ... }, self.dimensions, reach(area)), 1, 1, "near_here", ...)
 end
 
 -- Like gather, for rows of an id and a number: sorted by number, then by id, as a space does it. A list of pairs.
@@ -185,45 +198,19 @@ local function gather_by_number(self, find, name, ...)
   return true, sorted
 end
 
--- By time. An invalid radius is reported by the shards.
+-- By time. The shards report an invalid radius.
 function requests.sweep(self, ...)
-  local d = self.dimensions
-  local at = { ... }
-  argument.place(2 * d, 1, "sweep", ...)
-  local radius = math.type(at[2 * d + 1]) and math.max(0, at[2 * d + 1]) or 0
-  local function half(i) return math.abs(at[d + i] - at[i]) / 2 + radius end
-  local function middle(i) return at[i] / 2 + at[d + i] / 2 end
-  local function find() return self.around(middle(1), middle(2), half(1), half(2)) end
-  local ok, hits = gather_by_number(self, find, "sweep_here", ...)
+  local n = 2 * self.dimensions
+  local ok, hits = gather_by_number(self, around(self, { ... }, n, reach((select(n + 1, ...)))), "sweep_here", ...)
   if not ok then return false, hits end
   local list = {}
   for i, hit in ipairs(hits) do list[2 * i - 1], list[2 * i] = hit[1], hit[2] end
   return true, list, #hits
 end
 
--- The shards within reach of any row: those of one rectangle around all.
-local function around_rows(self, rows, area)
-  local low, high = { math.huge, math.huge }, { -math.huge, -math.huge }
-  local d = self.dimensions
-  if #rows % d ~= 0 then
-    argument.fail(1, "near_many", 0, "the length of the array is no multiple of %d", d)
-  end
-  for i = 1, #rows, d do
-    argument.row(rows, i // d + 1, i, i + d - 1, "near_many")
-    for a = 1, 2 do
-      local v = rows[i + a - 1]
-      low[a], high[a] = math.min(low[a], v), math.max(high[a], v)
-    end
-  end
-  if low[1] > high[1] then return function() return { 1 } end end -- no rows: one shard checks the area
-  local ex, ey = reach(area)
-  local x, y = low[1] / 2 + high[1] / 2, low[2] / 2 + high[2] / 2
-  return function() return self.around(x, y, (high[1] - low[1]) / 2 + ex, (high[2] - low[2]) / 2 + ey) end
-end
-
 function requests.near_many(self, rows, area, mask)
-  if type(rows) ~= "table" then argument.fail(1, "near_many", 0, "table expected, got %s", type(rows)) end
-  local ok, answers, shards = ask_all(self, around_rows(self, rows, area), "near_many_here", rows, area, mask)
+  local find = around(self, rows, type(rows) == "table" and #rows or 0, reach(area))
+  local ok, answers, shards = ask_all(self, find, "near_many_here", rows, area, mask)
   if not ok then return false, answers end
   local all, n, ends = {}, 0, {}
   for row = 1, #rows // self.dimensions do
@@ -243,14 +230,12 @@ function requests.near_many(self, rows, area, mask)
 end
 
 -- Nearest first.
-function requests.nearest(self, x, y, ...)
-  local z, n, radius, mask = nil, ...
-  if self.dimensions == 3 then z, n, radius, mask = ... end
-  argument.place(self.dimensions, 1, "nearest", x, y, z)
-  n = argument.integer(n, self.dimensions + 1, "nearest", 0)
-  local bounded = radius and math.type(radius) and radius >= 0
-  local find = bounded and function() return self.around(x, y, radius, radius) end or all_shards(self)
-  local ok, found = gather_by_number(self, find, "nearest_here", n, radius, mask, x, y, z)
+function requests.nearest(self, ...)
+  local d = self.dimensions
+  local n, radius = select(d + 1, ...)
+  local bounded = math.type(radius) and radius >= 0
+  local find = bounded and around(self, { ... }, d, reach(radius)) or all_shards(self)
+  local ok, found = gather_by_number(self, find, "nearest_here", ...)
   if not ok then return false, found end
   local list = {}
   for i = 1, math.min(n, #found) do list[i] = found[i][1] end

@@ -90,7 +90,7 @@ local function answer(self, reply, ok, ...)
   local reason = (...)
   if type(reason) == "table" then -- owner.lua; a move that is forwarded arrives with the next epoch, and goes first
     local applied = (reason.later or self.forwarding[reason.id]) and self.applied + 1 or self.applied
-    if reason.stale then return reply("stale", applied) end
+    if reason.stale or reason.taken then return reply(reason.stale and "stale" or "taken", applied, reason.id) end
     if reason.owners then return reply(true, applied, reason.owners) end
     return reply(reason.moved and "moved" or "unknown", applied, reason.moved)
   end
@@ -108,8 +108,9 @@ end
 
 --- A request of a client, given by its number, which runs when epoch `after` has been applied here. Calls, at once or
 -- later, reply(true, applied, results ...), reply(false, applied, reason), reply("moved", applied, shard) where another
--- shard owns the entity, reply("unknown", applied), reply("stale", applied) where the home of the id has died since it
--- was asked, or reply("retired", applied): another instance of this shard. A request that fails has changed nothing.
+-- shard owns the entity, reply("unknown", applied), reply("stale", applied, id) where the home of the id has died since
+-- it was asked, reply("taken", applied, id) where it is in the world, or reply("retired", applied): another instance of
+-- this shard. A request that fails has changed nothing.
 function Shard:request(client, after, reply, name, ...)
   if self.shut then return reply(self.retired and "retired" or false, self.applied, "the world is closed") end
   local waits = self.retired or self.closed > self.applied or after > self.applied or recovery.is_absent(self)

@@ -44,7 +44,7 @@ function taking.take_over(self, id)
   taking.taken(self, id, life, taking.last(barred)) -- this client may have yet to be notified that it had lost it
   self.traits[id], self.barred[id] = all, barred
   self.outbox:keep(id, self.outbox:where(id), life, kind, x, y, z)
-  return true, x, y, z
+  return true, table.unpack({ x, y, z }, 1, self.dimensions)
 end
 
 --- Repeats the last move of an entity, which may have been lost.

@@ -103,7 +103,7 @@ function tiles.plan(options)
   local x0, y0, x1, y1 = rectangle(options.size)
   local reach = number(options, "reach")
   if reach < 0 then fail("bad value for option 'reach' (it is negative)") end
-  local extent = number(options, "extent", 0)
+  local extent = number(options, "extent", 0) + 0.0 -- what is added to it may be the greatest integer
   if extent < 0 then fail("bad value for option 'extent' (it is negative)") end
   local tile = number(options, "tile", default_tile(reach, x1 - x0, y1 - y0)) + 0.0
   if not is_power_of_two(tile) then fail("bad value for option 'tile' (a power of two expected, got %s)", tile) end

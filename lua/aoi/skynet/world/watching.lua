@@ -134,7 +134,6 @@ function requests.remove_node(self, id, node)
 end
 
 function requests.set_kind(self, id, kind)
-  kind = argument.integer(kind, 2, "set_kind", 0)
   local ok, reason = self:ask_owner("set_kind", id, kind)
   if ok then self.outbox:rekind(id, kind) end
   return ok, reason
@@ -143,12 +142,8 @@ end
 -- The life of a target, as its home has it; false: there is none. Raises.
 local function life_of(self, target) return methods.answered(self:ask_home("lives_of", target)) end
 
-local HOWS = { hide = true, show = true, match = true }
-
 function requests.override(self, id, node, target, how)
-  if how ~= nil and not HOWS[how] then argument.fail(4, "override", 0, "'hide', 'show', 'match' or nil expected") end
   local life = life_of(self, target)
-  if not life then argument.fail(3, "override", 0, "no entity %d", target) end
   local done, reason = self:ask_owner("override", id, node, target, how, life)
   local kept = done and kept_node(self, id, node)
   if kept then
