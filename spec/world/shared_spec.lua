@@ -3,6 +3,7 @@
 if not string.pack then return pending "what clients of a world share: needs string.pack of Lua 5.3" end
 
 local client = require "spec.support.client_model"
+local commands = require "aoi.skynet.world.owner"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
 local recovery = require "aoi.skynet.world.recovery"
@@ -198,6 +199,26 @@ describe("what clients of a world share", function()
       local number = shard.ents[1].barred[one.number]
       assert.same({ false, false }, { put_all(shard, number) })
       assert.same({ true, true }, { put_all(shard, number + 1) })
+    end)
+  end)
+
+  it("a node is another one than that of another client, which has given it the same handle", function()
+    local net = new_network()
+    local one, two = net:member(1), net:member(2)
+    net:finish(function()
+      one:enter(1, 10, 10)
+      two:add_node(1, 1, 8, {})
+      one:tick()
+      local shard = net.shards[(one:where(1))]
+      local rec = shard.ents[1].nodes[1]
+      local node = { node = 1, handle = rec.handle, client = one.number, since = 9, area = rec.area, seen = "",
+                     width = 4 }
+      assert.error_matches(function() recovery.commands.restore_node(shard, one.number, 1, node) end, "another node 1")
+      recovery.commands.restore_node(shard, two.number, 1, node)
+      commands.remove_node(shard, one.number, 1, 1, rec.handle)
+      assert.equal(rec, shard.ents[1].nodes[1])
+      commands.remove_node(shard, two.number, 1, 1, rec.handle)
+      assert.is_nil(shard.ents[1].nodes)
     end)
   end)
 

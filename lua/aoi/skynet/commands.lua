@@ -115,10 +115,10 @@ function helpers.drop_node(place, ent, rec)
   place:end_node(rec, false)
 end
 
---- handle: of the life that is meant, nil: any.
+--- handle: of the life that is meant, which this client has asked for; nil: any.
 function commands.remove_node(place, client, id, number, handle)
   local rec, ent = helpers.node(place, client, id, number, "remove_node")
-  if not handle or rec.handle == handle then helpers.drop_node(place, ent, rec) end
+  if not handle or rec.by == client and rec.handle == handle then helpers.drop_node(place, ent, rec) end
 end
 
 -- Client views ------------------------------------------------------------------------------------------------------
