@@ -76,6 +76,10 @@ describe("the client library", function()
     raises("#2 to 'open' (name expected", library.open, ".aoi", {})
     answer = { "what?" }
     raises("#1 to 'open' (it is no AOI service)", library.open, ".aoi", "map")
+    raises("#1 to 'gate' (it is no AOI service)", library.gate, ".aoi")
+    raises("#1 to 'gate' (no service '.nobody')", library.gate, ".nobody")
+    raises("#1 to 'stop' (no service '.nobody')", library.stop, ".nobody")
+    raises("#1 to 'stop' (no service 'nil')", library.stop)
     assert.is_nil(library.info(5), "nothing is left of a failure")
   end)
 

@@ -391,6 +391,12 @@ describe("arguments of a world", function()
     assert.is_nil(world.late)
   end)
 
+  it("a closed world says so where it is asked for its figures", function()
+    local _, world = new_world()
+    world:close()
+    assert.equal("attempt to use a closed world", raised(world.info, world))
+  end)
+
   it("a request is one of those that are listed, and no helper of theirs", function()
     local shard, got = Shard.new { number = 1, plan = tiles.plan(PLAN) }, nil
     for _, name in ipairs { "steal", "bury", "drop_node", "find", "node", "pack", "helpers" } do

@@ -95,7 +95,9 @@ function Client:open_gate()
   local losses = self.losses
   local ok, heartbeat = self:request("gate", true, nil, self.origin)
   if ok and self.losses ~= losses then ok, heartbeat = false, self.name() .. " is gone" end
-  if not ok then error(heartbeat, 2) end
+  if ok ~= true or not heartbeat then
+    error(not ok and heartbeat or "bad argument #1 to 'gate' (it is no AOI service)", 2)
+  end
   self.gate = self.gate or require("aoi.skynet.gateway").new(self)
   self.heartbeat, self.lost = heartbeat, false
   return self.gate

@@ -65,9 +65,6 @@ function library.start(options)
   return skynet.newservice("aoi/skynet/service", table.unpack(words))
 end
 
---- Ends the service: every client gets its last events, and its maps are closed.
-function library.stop(service) skynet.call(service, "lua", "shutdown") end
-
 -- As the client's `call`, of what aoi.skynet.call returns. What is no AOI service may answer anything.
 local function answered(address, ok, first, ...)
   if ok then return first or false, ... end
@@ -164,6 +161,19 @@ local function address_of(service)
   return math.type(service) == "integer" and service or nil
 end
 
+-- The same for the method of that name; an error of its caller where there is none.
+local function address_for(name, service)
+  local address = address_of(service)
+  if not address then argument.fail(1, name, 3, "no service '%s'", tostring(service)) end
+  return address
+end
+
+--- Ends the service: every client gets its last events, and its maps are closed.
+function library.stop(service)
+  local address = address_for("stop", service)
+  skynet.call(address, "lua", "shutdown")
+end
+
 local function open_there(address, open, ...)
   local client = client_of(address) or new_client(address)
   client.opening = (client.opening or 0) + 1
@@ -188,8 +198,7 @@ end
 -- own: "local", where `interval` (1/100 s; 0: only `flush` and `tick` are ticks) is an option too.
 function library.open(service, name, options)
   argument.options(3, "open", options, 2)
-  local address = service ~= "local" and address_of(service)
-  if address == nil then argument.fail(1, "open", 2, "no service '%s'", tostring(service)) end
+  local address = service ~= "local" and address_for("open", service)
   if address then return opened(open_there(address, "open", name, options)) end
   return opened(pcall(open_local, name, options))
 end
@@ -198,8 +207,7 @@ end
 -- need not open their maps. It has on_client, on_broadcast, on_resync, on_error, on_close, listen, handlers_wait and
 -- close.
 function library.gate(service)
-  local address = address_of(service)
-  if not address then argument.fail(1, "gate", 2, "no service '%s'", tostring(service)) end
+  local address = address_for("gate", service)
   return opened(open_there(address, "open_gate"))
 end
 

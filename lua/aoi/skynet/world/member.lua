@@ -543,6 +543,7 @@ end
 
 --- Numbers by shard, and of the barrier of this process, for a console.
 function Member:info()
+  self:check_open()
   local info = { world = self.world_info and self.world_info() or {}, client = self.client:info() }
   for name, value in pairs(self.counters) do info.client[name] = value end
   for shard = 1, self.shards do
