@@ -67,6 +67,20 @@ describe("the map of a world", function()
     for shard = 1, plan.shards do assert(map:stays(shard, x, y) == (touched[shard] or false)) end
   end
 
+  it("of other options differs in the one that was given", function()
+    local usual = { size = 64, reach = 10, shards = 2 }
+    local function differs(name, value)
+      local other = {}
+      for key, its in pairs(usual) do other[key] = its end
+      other[name] = value
+      return tiles.difference(tiles.plan(other), tiles.plan(usual))
+    end
+    for name, value in pairs { size = 32, reach = 20, shards = { 1, 2 }, extent = 5, tile = 8, hysteresis = 0.25 } do
+      assert.equal(name, differs(name, value))
+    end
+    assert.equal("reach", tiles.difference(nil, tiles.plan(usual)))
+  end)
+
   it("has the owners and audiences of a search through all tiles", function()
     local random = rng.new(SEED)
     for _ = 1, MAPS do

@@ -34,14 +34,12 @@ end
 --- Of an area or options that are kept, though the caller goes on to use the tables.
 function argument.copy(value) return copy(value, {}) end
 
---- The key of a field in which two values differ, and the one within it; "" where they are no tables; nil: they are the
--- same.
+--- The key of a field in which two values differ; "" where they are no tables; nil: they are the same.
 function argument.difference(a, b)
   if type(a) ~= "table" or type(b) ~= "table" then return a ~= b and "" or nil end
   for _, pair in ipairs { { a, b }, { b, a } } do
     for key, value in pairs(pair[1]) do
-      local inner = argument.difference(value, pair[2][key])
-      if inner then return key, inner end
+      if argument.difference(value, pair[2][key]) then return key end
     end
   end
 end

@@ -21,6 +21,7 @@ local is_dead = require "aoi.skynet.world.is_dead"
 local late = require "aoi.skynet.world.late"
 local last_words = require "aoi.skynet.last_words"
 local protocol = require "aoi.skynet.protocol"
+local tiles = require "aoi.skynet.world.tiles"
 local wire = require "aoi.skynet.wire"
 
 local SCOPE = "aoi.world."
@@ -300,11 +301,9 @@ function CMD.open(source, options)
   if not world and not options then return false, ("there is no world '%s' in this process"):format(name) end
   if not world then begin_world(options) end
   if world.reason then return false, world.reason, true end
-  local differs, of_plan = argument.difference(options or world.given, world.given)
-  if differs then
-    local text = "world '%s' is open with another value of option '%s'"
-    return false, text:format(name, differs == "plan" and of_plan or differs)
-  end
+  local differs = argument.difference(options or world.given, world.given)
+  if differs == "plan" then differs = tiles.difference(options.plan, world.given.plan) end
+  if differs then return false, ("world '%s' is open with another value of option '%s'"):format(name, differs) end
   if not world.exchange then
     table.insert(world.waiting, (coroutine.running()))
     skynet.wait()

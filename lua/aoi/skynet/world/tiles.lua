@@ -129,6 +129,14 @@ function tiles.plan(options)
   }
 end
 
+--- The option in which two plans differ, the first of those that others derive from; either plan may be nil.
+function tiles.difference(a, b)
+  for _, name in ipairs { "reach", "extent", "tile", "hysteresis", "column", "row", "columns", "rows" } do
+    if (a or {})[name] ~= (b or {})[name] then return (name:find "^column" or name:find "^row") and "size" or name end
+  end
+  return "shards"
+end
+
 local function select_tiles(plan, f)
   local rows = {}
   for i = 0, plan.columns * plan.rows - 1 do
