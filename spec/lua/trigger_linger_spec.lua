@@ -200,6 +200,34 @@ for _, engine in ipairs { "list", "grid" } do
         end
       end)
 
+      for _, delivery in ipairs { "immediate", "deferred" } do
+        it("let go of what the handler of its enter makes leave, " .. delivery, function()
+          f.open { delivery = delivery }
+          space, triggers = f.space, f.triggers
+          for id = 1, 3 do space:enter(id, 0, 0) end
+          local t = f.add({ radius = 10, outside = true, mask = 2 }, { "leave" })
+          f.handlers.t.enter = function(_, target)
+            f.note("enter " .. target)
+            space:leave(target)
+          end
+          local function go_and_change()
+            space:move(2, 50, 0) -- which the area reports before the kind
+            space:set_kind(2, 2)
+          end
+          if delivery == "immediate" then -- both in one delivery
+            space:add_node(3, 1, 0, function(_, id) return id == 4 and go_and_change() end)
+            space:enter(4, 0, 0)
+          else
+            space:flush()
+            go_and_change()
+            space:flush()
+          end
+          space:flush()
+          assert.equal("enter 2, leave 2", take())
+          assert.equal(0, t:count())
+        end)
+      end
+
       it("follow the area and the mask", function()
         local t = f.add({ radius = 10, outside = true, keep = 20 }, EVENTS)
         take()

@@ -109,12 +109,15 @@ local function is_of_new_life(t, visit)
   return t.outside and life ~= true and life == visit.life and second.covers(t, visit.target)
 end
 
+-- Whether the second node's enter is still to come, which arrives then: until it has come, no leave follows.
+local function is_due(t, target) return t.set.space:explain(t.id, t.second, target).pending end
+
 --- It does not see it any more.
 function second.depart(set, slot, target)
   local t = set.triggers[slot]
   if slot == t.slot then
     if not t.outside then return admission.depart(t, target) end
-    if second.covers(t, target) then return admission.arrive(t, target) end
+    if second.covers(t, target) and not is_due(t, target) then return admission.arrive(t, target) end
   else
     local visit = t.visits[target]
     if not visit or is_of_new_life(t, visit) then return end
