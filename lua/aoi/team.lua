@@ -276,18 +276,16 @@ end
 function Sight:bush(points)
   checks.self(self, Sight, "bush", "sight:bush(points)")
   checks.type(points, "table", 1, "bush")
-  local space, low, high = self.space, { math.huge, math.huge }, { -math.huge, -math.huge }
-  for i, v in ipairs(points) do
+  local space, low, high, n = self.space, { math.huge, math.huge }, { -math.huge, -math.huge }, #points
+  for i = 1, math.min(n, 128) do
+    local v, axis = points[i], 2 - i % 2
     checks.finite(v, 1, "bush")
-    local axis = 2 - i % 2
     low[axis], high[axis] = math.min(low[axis], v), math.max(high[axis], v)
   end
-  if #points % 2 ~= 0 or #points < 6 or #points > 128 then
-    checks.fail(1, "bush", "x and y of 3 to 64 corners expected")
-  end
-  local x, y = (low[1] + high[1]) / 2, (low[2] + high[2]) / 2
+  if n % 2 ~= 0 or n < 6 or n > 128 then checks.fail(1, "bush", "x and y of 3 to 64 corners expected") end
+  local x, y = low[1] / 2 + high[1] / 2, low[2] / 2 + high[2] / 2 -- sums may overflow
   local corners = {}
-  for i, v in ipairs(points) do corners[i] = v - (i % 2 == 1 and x or y) end
+  for i = 1, n do corners[i] = points[i] - (i % 2 == 1 and x or y) end
   local id = reserved.entity(space)
   if checks.dimensions(space) == 3 then space:enter(id, x, y, 0, 0) else space:enter(id, x, y, 0) end
   local area = { shape = "polygon", points = corners, layers = -1 } -- all of them, not the bush's own
@@ -348,13 +346,15 @@ end
 function Sight:known(name, buf)
   checks.self(self, Sight, "known", "sight:known(team)")
   checks.buffer(buf, 2, "known")
-  local side, list, n = side_of(self, name, "known"), buf or {}, 0
+  local side, list, sorted, n = side_of(self, name, "known"), buf or {}, self.buffer, 0
   for target in pairs(side and side.known or {}) do
     n = n + 1
-    list[n] = target
+    sorted[n] = target
   end
-  checks.end_list(list, n)
-  table.sort(list)
+  checks.end_list(sorted, n)
+  table.sort(sorted)
+  for i = 1, n do list[i] = sorted[i] end
+  checks.end_list(list, n) -- the table may hold other things behind it
   return list, n
 end
 

@@ -2,6 +2,7 @@
 local aoi = require "aoi"
 local rng = require "spec.support.rng"
 local team = require "aoi.team"
+local unpack = table.unpack or unpack
 
 local RED, BLUE = 1, 2
 
@@ -361,6 +362,10 @@ describe("teams:", function()
       ["#3 to 'add' (number or table expected"] = function() sight:add("blue", 1) end,
       ["#1 to 'bush' (x and y of 3"] = function() sight:bush { 1, 2, 3, 4 } end,
       ["#1 to 'bush' (table expected"] = function() sight:bush(5) end,
+      ["#1 to 'bush' (finite number expected"] = function() sight:bush { 0, 0, 10, 0, 10, nil, 5, 5 } end,
+      ["#1 to 'bush' (x and y of 3 to"] = function()
+        sight:bush(setmetatable({}, { __index = function() return 1 end }))
+      end,
     } do
       local ok, err = pcall(call)
       assert.is_false(ok, says)
@@ -371,5 +376,22 @@ describe("teams:", function()
     for i = 1, 130 do many[i] = i end
     assert.is_false(pcall(sight.bush, sight, many))
     assert.equal(1, space:count())
+    sight:bush { 1e308, 0, 1.5e308, 0, 1.5e308, 1 }
+    assert.equal(2, space:count())
+  end)
+
+  it("fill a table that other lists have filled", function()
+    local space = aoi.new()
+    local sight = team.new(space, {})
+    for id = 1, 3 do space:enter(id, 0, 0) end
+    sight:add("red", 1, 5)
+    sight:tick()
+    for n, name in pairs { [0] = "blue", [2] = "red" } do
+      local buf = { 9, "hide", 8, "show", 7, "match", 6 } -- as of space:overrides
+      local list, count = sight:known(name, buf)
+      assert.same({ buf, n }, { list, count })
+      assert.is_nil(list[n + 1])
+      assert.same(n > 0 and { 2, 3 } or {}, { unpack(list, 1, n) })
+    end
   end)
 end)
