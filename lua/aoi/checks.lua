@@ -23,16 +23,24 @@ function checks.type(value, expected, n, name)
   if type(value) ~= expected then fail(n, name, ("%s expected, got %s"):format(expected, got(value)), 3) end
 end
 
+-- Ids and bits are what the space takes: 64 bits, or within 2^53 where Lua has no integers and this is no larger.
+local LAST = 9007199254740993 > 2 ^ 53 and 2 ^ 63 or 2 ^ 53
+
+--- Whether a value is an id, or bits, to the space.
+function checks.is_integer(value)
+  return type(value) == "number" and value % 1 == 0 and value >= -LAST and (value < LAST or value == 2 ^ 53)
+end
+
 --- An id: of an entity, or of one that is gone.
 function checks.id(id, n, name)
   if type(id) ~= "number" then fail(n, name, ("integer expected, got %s"):format(got(id)), 3) end
-  if id % 1 ~= 0 then fail(n, name, "number has no integer representation", 3) end
+  if not checks.is_integer(id) then fail(n, name, "number has no integer representation", 3) end
 end
 
 --- The id of an entity in the space.
 function checks.entity(space, id, n, name)
   if type(id) ~= "number" then fail(n, name, ("integer expected, got %s"):format(got(id)), 3) end
-  if id % 1 ~= 0 then fail(n, name, "number has no integer representation", 3) end
+  if not checks.is_integer(id) then fail(n, name, "number has no integer representation", 3) end
   local ok, there = pcall(space.has, space, id)
   if not ok then error(there, 3) end
   if not there then fail(n, name, ("no entity %s"):format(tostring(id)), 3) end
@@ -124,9 +132,9 @@ end
 function checks.each_event(buf, n, name, f)
   if type(buf) ~= "table" then fail(1, name, "table expected, got " .. got(buf), 3) end
   if type(n) ~= "number" then fail(2, name, "number expected, got " .. got(n), 3) end
-  if n % 1 ~= 0 or n < 0 or n > 0 and type(buf[4 * n]) ~= "number" then
-    fail(2, name, ("%.14g events of four values expected in the array"):format(n), 3)
-  end
+  local whole = n % 1 == 0 and n >= 0 and (n == 0 or rawget(buf, 4 * n) ~= nil)
+  for i = 1, whole and 4 * n or 0 do whole = whole and type(buf[i]) == "number" end
+  if not whole then fail(2, name, ("%.14g events of four values expected in the array"):format(n), 3) end
   for i = 1, 4 * n, 4 do f(buf[i] == aoi.ENTER, buf[i + 1], buf[i + 2], buf[i + 3]) end
 end
 

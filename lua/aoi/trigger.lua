@@ -497,7 +497,7 @@ end
 ---@param mask integer kind bits
 function Trigger:set_mask(mask)
   expect_alive(self, "set_mask")
-  if not check.is_whole(mask) then checks.fail(1, "set_mask", "kind bits expected") end
+  if not checks.is_integer(mask) then checks.fail(1, "set_mask", "kind bits expected") end
   self.mask = mask
   if not self.disabled then second.set_mask(self) end
 end

@@ -210,6 +210,8 @@ for _, engine in ipairs(aoi.engines()) do
       bad("'once'", "t", { radius = 2, once = 1 })
       bad("'enabled'", "t", { radius = 2, enabled = 1 })
       bad("'colour'", "t", { radius = 2, colour = 1 })
+      bad("'mask'", "t", { radius = 2, mask = 2 ^ 63, outside = true })
+      bad("'layers'", "t", { radius = 2, layers = -2 ^ 64 })
       bad("'interval'", "s", { radius = 2 })
       bad("'after'", "d", { radius = 2 })
       bad("'nobody'", "nobody", { radius = 2 })
@@ -220,12 +222,32 @@ for _, engine in ipairs(aoi.engines()) do
       assert.has_error(function() triggers:region("t", { radius = 1, x = 1 }) end)
       assert.has_error(function() triggers:region("t", { radius = 1, x = 1, y = 1, z = 1 }) end)
       assert.has_error(function() triggers:region("t", { radius = 1, x = 1, y = 0 / 0 }) end)
+      assert.has_error(function() triggers:region("t", { radius = 1, x = 1, y = 1, mask = 2 ^ 63 }) end)
       assert.has_error(function() trigger.new(space) end)
       assert.has_error(function() trigger.new(space, {}, "now") end)
       assert.equal(1, space:count())
       nothing_left()
       triggers:add(1, "t", { radius = 1 })
       bad("already", "t", { radius = 1 })
+    end)
+
+    it("a mask beyond integers is refused, and ids beyond them in the words of the method", function()
+      handlers.t = {}
+      local t = triggers:add(1, "t", { radius = 1 })
+      t:disable()
+      assert.has_error(function() t:set_mask(2 ^ 63) end, "bad argument #1 to 'set_mask' (kind bits expected)")
+      t:enable()
+      crowd(1)
+      come(2)
+      assert.is_true(t:has(2))
+      for name, call in pairs {
+        add = function() triggers:add(2 ^ 64, "t") end, refresh = function() triggers:refresh(-2 ^ 64) end,
+        get = function() triggers:get(1e300, "t") end, explain = function() t:explain(2 ^ 63) end,
+      } do
+        local ok, err = pcall(call)
+        assert.is_false(ok)
+        assert.matches(("_spec.lua:%%d+: bad argument #1 to '%s' %%(number has no integer"):format(name), err)
+      end
     end)
 
     it("the position of an error is the caller's", function()
@@ -280,6 +302,9 @@ for _, engine in ipairs(aoi.engines()) do
       assert.equal(2, n)
       triggers:dispatch(buf, n)
       assert.equal("leave 2, last 2", take())
+      buf[3] = nil
+      assert.has_error(function() triggers:dispatch(buf, n) end,
+        "bad argument #2 to 'dispatch' (2 events of four values expected in the array)")
     end)
 
     it("an error while dispatching loses nothing", function()

@@ -35,8 +35,8 @@ local AREA = {
 }
 
 local KNOWN = {
-  mask = { whole, "kind bits" },
-  layers = { whole, "bits" },
+  mask = { checks.is_integer, "kind bits" },
+  layers = { checks.is_integer, "bits" },
   filter = { function(v) return type(v) == "function" end, "a function" },
   interval = { positive, "a number > 0" },
   after = { delay, "a number >= 0" },
