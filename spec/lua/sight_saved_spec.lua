@@ -232,6 +232,38 @@ describe("a saved sight", function()
     end
   end)
 
+  for _, delivery in ipairs { "immediate", "deferred" } do
+    it("keeps leaves of what has gone for the next tick, whatever the space delivers, " .. delivery, function()
+      local space = aoi.new { delivery = delivery }
+      local w = world(space, sights.new(space))
+      for id = 1, 3 do space:enter(id, id, 0) end
+      space:add_node(1, 0, 5, w.handlers)
+      w.sight:add(1, 7, 5, w.handlers)
+      w.sight:add(2, 7, 5, w.handlers)
+      space:flush()
+      w.sight:tick()
+      space:leave(3)
+      w.sight:remove(2, 7)
+      local copy = loaded(w)
+      local again = loaded(copy)
+      assert.equal(space:save(), again.space:save())
+      for _, it in ipairs { w, copy, again } do
+        it.log = {}
+        it.space:enter(4, 0, 0)
+        it.space:flush()
+        table.sort(it.log)
+        local heard = delivery == "deferred" and { "1.0+4", "1.0-3" } or { "1.0+4" }
+        assert.same(heard, it.log)
+        it.log = {}
+        assert.equal(4, it.sight:tick())
+        assert.equal("1.7+4", table.remove(it.log)) -- behind all leaves
+        table.sort(it.log)
+        assert.same({ "1.7-3", "2.7-1", "2.7-3" }, it.log)
+        assert.is_true(it.space:check())
+      end
+    end)
+  end
+
   it("may owe leaves when a recording begins: others are delivered before them", function()
     local space = aoi.new()
     local w = world(space, sights.new(space))

@@ -55,8 +55,14 @@ struct aoi_layer { /* the head of a layer */
     aoi_space *space;
     aoi_layer *next;
     aoi_event_queue *queue; /* of events of its own that wait, or NULL */
-    bool owes;              /* its next tick makes events that wait already in a space that is loaded meanwhile */
+    uint32_t held;          /* so many at the end of it wait for the next tick: a space was loaded that owed them */
+    bool owes;              /* its next tick makes events that are in the queue of a space that is loaded meanwhile */
 };
+
+/* How many of its events may be taken.  A damaged journal may have taken held ones by name. */
+static inline uint32_t aoi_layer_waiting(const aoi_layer *l) {
+    return l->queue && l->queue->count > l->held ? l->queue->count - l->held : 0;
+}
 
 static inline aoi_layer_node *aoi_layer_node_from(uint64_t user_data) {
     return (aoi_layer_node *)(uintptr_t)user_data;
@@ -85,7 +91,7 @@ void aoi_layers_looked(aoi_layer *first, uint32_t entity, bool kind);
 void aoi_layers_left(aoi_layer *first, uint32_t entity);
 void aoi_layers_free(aoi_layer *first);
 const aoi_queued *aoi_layers_take(aoi_space *s);   /* as aoi_take */
-size_t aoi_layers_waiting(const aoi_layer *first); /* events */
+size_t aoi_layers_waiting(const aoi_layer *first); /* events, but for those that are held */
 bool aoi_layers_owe(const aoi_layer *first);
 const char *aoi_layers_check(const aoi_layer *first);
 

@@ -201,13 +201,13 @@ void aoi_layers_free(aoi_layer *first) {
 
 const aoi_queued *aoi_layers_take(aoi_space *s) {
     aoi_layer *l = s->layers;
-    while (l && !(l->queue && l->queue->count)) l = l->next;
+    while (l && !aoi_layer_waiting(l)) l = l->next;
     return l ? aoi_take_from(s, l->queue) : NULL;
 }
 
 size_t aoi_layers_waiting(const aoi_layer *first) {
     size_t count = 0;
-    for (const aoi_layer *l = first; l; l = l->next) count += l->queue ? l->queue->count : 0;
+    for (const aoi_layer *l = first; l; l = l->next) count += aoi_layer_waiting(l);
     return count;
 }
 

@@ -212,6 +212,7 @@ static int tick(aoi_sight *g) {
     look_at_due(g);
     if (!g->sink && !put_changes(g)) return AOI_ENOMEM;
     g->layer.owes = false;
+    g->layer.held = 0;
     for (; i < g->due_count && (!g->sink || put_to_sink(g, g->pairs + g->due[i])); i++)
         if (settle_pair(g, g->due[i])) g->due[stay++] = g->due[i];
     bool all = i == g->due_count;
@@ -231,11 +232,11 @@ int aoi_sight_tick(aoi_sight *g) {
 }
 
 bool aoi_sight_next(aoi_sight *g, aoi_event *out) {
-    const aoi_queued *e = aoi_take_from(g->layer.space, &g->queue);
+    const aoi_queued *e = aoi_layer_waiting(&g->layer) ? aoi_take_from(g->layer.space, &g->queue) : NULL;
     if (e) aoi_read_event(g->layer.space, e, out);
     return e != NULL;
 }
 
 size_t aoi_sight_pending(const aoi_sight *g) {
-    return g->queue.count;
+    return aoi_layer_waiting(&g->layer);
 }

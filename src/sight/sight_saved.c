@@ -8,7 +8,8 @@
  * All by rising id but events; one that shares walls has none, one of clients no events.  Pairs are those that the area or
  * the node saw at the last tick; all others follow from positions.  A state is flags of the pair, AREA only between two
  * borders; an age, of what lingers, is in ticks since the line was clear.  The kind of an event says, too, whether its
- * target or its node is a former one of an id that is in use again: such a leave does not meet an enter of the new one. */
+ * target or its node is a former one of an id that is in use again: such a leave does not meet an enter of the new one;
+ * and whether it is one of those leaves, which wait for the next tick there, too. */
 #include <stdlib.h>
 
 #include "core/state_hook.h"
@@ -131,7 +132,7 @@ static void save_watches(saving *v) {
     }
 }
 
-enum { FORMER_TARGET = 4, FORMER_NODE = 8 }; /* of the kind of an event */
+enum { FORMER_TARGET = 4, FORMER_NODE = 8, OWED = 16 }; /* of the kind of an event */
 
 static void save_event(saving *v, int kind, const aoi_queued *e) {
     const aoi_space *s = v->s;
@@ -152,13 +153,16 @@ static void save_events(saving *v) {
     if (v->count) qsort(v->items, v->count, sizeof *v->items, by_item);
     if (g->sink) v->count = 0; /* what has gone is none of its clients' any more */
     save_numbers(v, (int64_t[]){(int64_t)q->count + v->count}, 1);
+    uint32_t now = aoi_layer_waiting(&g->layer);
     for (uint32_t i = q->head; q->count && (i = aoi_queue_from(q, i)) < q->top; i++) {
-        save_event(v, q->events[i].kind, q->events + i);
+        save_event(v, q->events[i].kind | (now ? 0 : OWED), q->events + i);
+        now -= now > 0;
     }
     for (uint32_t i = 0; i < v->count; i++) {
         const aoi_sight_pair *p = g->pairs + v->items[i].slot;
         const aoi_watch *n = g->watches[p->watch];
-        save_event(v, AOI_LEAVE, &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, 0, false});
+        save_event(v, AOI_LEAVE | OWED,
+                   &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, 0, false});
     }
 }
 
@@ -368,8 +372,10 @@ static bool restore_event(restoring *r) {
     const int64_t how = aoi_get_signed(&r->in), watcher = aoi_get_signed(&r->in);
     const int64_t node_id = aoi_get_signed(&r->in), target = aoi_get_signed(&r->in);
     if (!reads_well(r)) return false;
-    const int64_t kind = how & ~(int64_t)(FORMER_TARGET | FORMER_NODE);
-    if (kind != AOI_ENTER && kind != AOI_LEAVE) return restore_fails(r, "an event is of no kind");
+    const int64_t kind = how & ~(int64_t)(FORMER_TARGET | FORMER_NODE | OWED);
+    if ((kind != AOI_ENTER || how & OWED) && kind != AOI_LEAVE) return restore_fails(r, "an event is of no kind");
+    if (r->g->layer.held && !(how & OWED))
+        return restore_fails(r, "an event that waits is behind one of the next tick");
     uint32_t node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, watcher), node_id));
     uint32_t t = how & FORMER_TARGET ? AOI_NONE : aoi_slot_of_id(s, target);
     if (how & FORMER_NODE || !aoi_watch_of(r->g, node)) {
@@ -380,6 +386,8 @@ static bool restore_event(restoring *r) {
     if (!aoi_queue_ready(&s->world.memory, &r->g->queue)) return restore_fails(r, NULL);
     const uint32_t life = t == AOI_NONE ? 2 * r->g->queue.top : s->world.entities[t].generation; /* even: of none */
     aoi_append(s, &r->g->queue, &(aoi_queued){watcher, target, node_id, node, t, life, (uint8_t)kind, false});
+    r->g->layer.held += (how & OWED) != 0;
+    r->g->layer.owes |= (how & OWED) != 0;
     return true;
 }
 
