@@ -148,6 +148,7 @@ function neighbors.new(space)
     seen = {}, spare = { walks = { n = 0 } }, spares = 0, -- lists to be used again, and walks
     emptied = {}, empties = 0, -- targets that lost their last viewer since the last tick, perhaps for a moment
     dirty = {}, first = 1, last = 0, -- a queue of watchers
+    late = {}, -- watchers by id that are to be clients: a handler has raised while their node was added
   }, Neighbors)
 
   function self.enter(_, target, node)
@@ -173,6 +174,14 @@ local function watcher_of(self, id)
   if watcher and alive(self, watcher) then return watcher end
 end
 
+-- The host may have added or removed a client by itself.
+local function is_client(self, id) return (pcall(self.clients.node, self.clients, id)) end
+
+local function make_client(self, id, watcher)
+  self.late[id] = nil
+  if alive(self, watcher) and not is_client(self, id) then self.clients:add(id, self.space:area(id, watcher.node)) end
+end
+
 --- Gives an entity a list. It ends by itself when the entity leaves the space.
 ---@param id integer the watcher
 ---@param area number|aoi.Area half-extent in world units, or a table of any shape as for `space:add_node`
@@ -187,8 +196,9 @@ function Neighbors:add(id, area, none)
     list = { n = 0, at = {} }, mark = {}, changed = { n = 0 },
   }
   self.by_id[id], self.by_node[watcher.node] = watcher, watcher
+  if self.clients then self.late[id] = watcher end
   checks.call("add", { [2] = 1, [4] = 2 }, self.space.add_node, self.space, id, watcher.node, area, watcher)
-  if self.clients then self.clients:add(id, area) end
+  if self.clients then make_client(self, id, watcher) end
 end
 
 --- Takes the list away again.
@@ -201,7 +211,7 @@ function Neighbors:remove(id)
   if not watcher then return false end
   self.by_id[id] = nil
   self.space:remove_node(id, watcher.node)
-  if self.clients then self.clients:remove(id) end
+  if self.clients and is_client(self, id) then self.clients:remove(id) end
   return true
 end
 
@@ -396,7 +406,7 @@ local function make_clients(self)
     if alive(self, watcher) then ids[#ids + 1] = id end
   end
   table.sort(ids) -- so that messages come in the same order each time
-  for _, id in ipairs(ids) do self.clients:add(id, self.space:area(id, self.by_id[id].node)) end
+  for _, id in ipairs(ids) do make_client(self, id, self.by_id[id]) end
 end
 
 --- Ends a tick: hands over to `aoi.sync`, where every watcher is a client: `near.clients`, from the first call on.
@@ -408,6 +418,7 @@ function Neighbors:sync(send)
   checks.self(self, Neighbors, "sync", "near:sync(send)")
   checks.type(send, "function", 1, "sync")
   if not self.clients then make_clients(self) end
+  for id, watcher in pairs(self.late) do make_client(self, id, watcher) end
   self:tick()
   return self.clients:tick(send)
 end

@@ -311,6 +311,39 @@ for _, engine in ipairs(aoi.engines()) do
 end
 
 describe("neighbours:", function()
+  it("a client that the host has added or removed by itself is left as it is", function()
+    local space = aoi.new()
+    local near, heard = neighbors.new(space), {}
+    local function send(id) heard[#heard + 1] = id end
+    for id = 1, 4 do space:enter(id, id, 0) end
+    near:sync(send)
+    near.clients:add(1, 9)
+    near:add(1, 5)
+    near:add(2, 5)
+    near.clients:remove(2)
+    assert.is_true(near:remove(2))
+    assert.same({ 1, nil }, { near.clients:node(1) ~= nil and 1, near:node(2) })
+    near:sync(send)
+    assert.same({ 1 }, heard)
+  end)
+
+  it("one whose list was added while a handler raised is a client, too", function()
+    local space = aoi.new()
+    local near, heard = neighbors.new(space), {}
+    local function send(id) heard[#heard + 1] = id end
+    for id = 1, 3 do space:enter(id, id, 0) end
+    near:sync(send)
+    local function add_node() space:add_node(3, 1, 5, function() error("an event that waits", 0) end) end
+    assert.has_error(add_node, "an event that waits")
+    assert.has_error(function() near:add(1, 5) end, "an event that waits")
+    space:flush()
+    assert.equal(2, near:count(1))
+    near:sync(send)
+    assert.same({ 1 }, heard)
+    near:sync(send)
+    assert.same({ 1 }, heard)
+  end)
+
   it("no garbage in a steady state", function()
     local space = aoi.new()
     local near = neighbors.new(space)
