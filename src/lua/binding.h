@@ -128,7 +128,11 @@ typedef struct laoi_area_arg { /* an area, the corners of a polygon, its label *
 
 /* A number, the radius of a square, or a table; without fault. */
 void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out);
-/* Fields of the table on top. */
+/* Set an item of the list at i, or a field of the table on top. */
+static inline void laoi_set_item(lua_State *L, int i, laoi_index at, int64_t v) {
+    laoi_pushinteger(L, v);
+    lua_rawseti(L, i > 0 ? i : i - 1, at);
+}
 void laoi_set_integer(lua_State *L, const char *name, int64_t v);
 void laoi_set_number(lua_State *L, const char *name, double v);
 void laoi_set_string(lua_State *L, const char *name, const char *v);

@@ -1,6 +1,5 @@
-/* wire.h - the messages between an AOI service, or the shards of a world, and their clients, as far as C makes and reads
- * them: moves and events.  The other kinds, which are short and rare, are in lua/aoi/skynet/wire.lua; docs/skynet.md has the
- * table of all of them.
+/* wire.h - messages between an AOI service, or the shards of a world, and their clients, as far as C writes and reads
+ * them: moves and events.  lua/aoi/skynet/wire.lua has the other, rare kinds; docs/skynet.md lists all kinds.
  *
  *   wire_outbox.h    client:  map:move -> rows -> one MOVES                 service:  wire_moves.c: MOVES -> aoi_move, row by row
  *                            world:move -> rows by shard -> a MOVES each   shard:    MOVES -> world_router.c
@@ -21,24 +20,28 @@ enum { WIRE_TICK = 1, WIRE_Z = 2 }; /* flags of MOVES */
 
 /* Flags of a group of EVENTS. */
 enum {
-    WIRE_OPEN = 1,    /* names the node */
-    WIRE_CLOSE = 2,   /* the node's life ends */
-    WIRE_WHOLE = 4,   /* what enters is all that the node sees */
-    WIRE_LONG = 8,    /* more than 255 of a sort */
-    WIRE_PLACE2 = 16, /* what enters has kind, x, y */
-    WIRE_PLACE3 = 32, /* kind, x, y, z */
-    WIRE_WIDTH4 = 64, /* bytes of an id; without these two: 2 */
+    WIRE_OPEN = 1,    /* the group contains link, watcher and id of the node */
+    WIRE_CLOSE = 2,   /* the node has been removed */
+    WIRE_WHOLE = 4,   /* the enters list the whole view of the node */
+    WIRE_LONG = 8,    /* 32-bit counts: more than 255 leaves or enters */
+    WIRE_PLACE2 = 16, /* each enter has kind, x, y */
+    WIRE_PLACE3 = 32, /* each enter has kind, x, y, z */
+    WIRE_WIDTH4 = 64, /* ids have 4 bytes, or 8; with neither flag 2 */
     WIRE_WIDTH8 = 128
 };
-enum { WIRE_GROUP = 7, WIRE_LONG_GROUP = 13, WIRE_RESYNC = 16 }; /* bytes, without what is opened and without ids */
+enum {
+    WIRE_GROUP = 7,
+    WIRE_LONG_GROUP = 13,
+    WIRE_RESYNC = 16
+}; /* bytes, without the fields of WIRE_OPEN and the ids */
 
-/* ---- numbers in bytes --------------------------------------------------------------------------------------------- */
+/* ---- numbers as bytes --------------------------------------------------------------------------------------------- */
 
 static inline uint32_t wire_get32(const unsigned char *p) {
     return (uint32_t)aoi_peek_bytes(p, 4);
 }
 
-/* Ids are signed; a constant width lets the compiler make one load or store of it. */
+/* Ids are signed; a constant width lets the compiler emit a single load or store. */
 static inline int64_t wire_get_id(const unsigned char *p, int width) {
     if (width == 2) return (int16_t)aoi_peek_bytes(p, 2);
     if (width == 4) return (int32_t)aoi_peek_bytes(p, 4);
@@ -51,7 +54,7 @@ static inline unsigned char *wire_put_id(unsigned char *p, int64_t id, int width
     return aoi_put_bytes(p, (uint64_t)id, 8);
 }
 
-/* The bytes that an id needs, at least `width`. */
+/* The number of bytes that an id needs: 2, 4 or 8, at least `width`. */
 static inline int wire_width(int64_t id, int width) {
     if (id >= INT16_MIN && id <= INT16_MAX) return width;
     if (id >= INT32_MIN && id <= INT32_MAX) return width > 4 ? width : 4;
@@ -68,22 +71,22 @@ static inline unsigned char *wire_put_head(unsigned char *p, int kind, int flags
 
 /* ---- MOVES -------------------------------------------------------------------------------------------------------- */
 
-typedef struct wire_moves { /* a message of them */
+typedef struct wire_moves { /* the head of a message, and its rows */
     const unsigned char *rows;
-    size_t count, row; /* bytes of a row */
+    size_t count, row; /* row: bytes of a row */
     uint32_t link, batch;
     int dims, width;
     bool tick;
 } wire_moves;
 
-/* NULL, or what is wrong with the message; p may be NULL. */
+/* Returns NULL, or the fault of the message; p may be NULL. */
 const char *wire_read_moves(wire_moves *m, const unsigned char *p, size_t size);
 
 static inline size_t wire_moves_size(size_t count, int width, int dims) {
     return WIRE_MOVES_HEAD + count * ((size_t)width + 8 * (size_t)dims);
 }
 
-/* The head of so many rows; returns where the first one goes. */
+/* Writes the head; returns the address of the first row. */
 static inline unsigned char *wire_put_moves(unsigned char *p, const wire_moves *m) {
     int flags = (m->tick ? WIRE_TICK : 0) | (m->dims == 3 ? WIRE_Z : 0);
     p = wire_put_head(p, WIRE_MOVES, flags, m->width, m->link);
@@ -96,7 +99,7 @@ static inline unsigned char *wire_put_row(unsigned char *p, int64_t id, const do
     return p;
 }
 
-/* The id and the coordinates of row i. */
+/* Returns the id of row i, its coordinates in pos. */
 static inline int64_t wire_get_row(const wire_moves *m, size_t i, double *pos) {
     const unsigned char *at = m->rows + i * m->row;
     for (int a = 0; a < m->dims; a++) pos[a] = aoi_peek_double(at + m->width + 8 * a);
@@ -107,11 +110,12 @@ static inline int64_t wire_get_row(const wire_moves *m, size_t i, double *pos) {
 
 uint32_t laoi_u32(lua_State *L, int i);
 
-/* What a reader of any bytes returns: nil and the reason; of a verdict true, where there is no fault. */
+/* Results of functions that read untrusted bytes.  laoi_refuse pushes nil and the reason, laoi_push_verdict the same, or
+ * true if fault is NULL; both return the number of results. */
 int laoi_refuse(lua_State *L, const char *why);
 int laoi_push_verdict(lua_State *L, const char *fault);
 
-/* Each adds its functions to the table on top: aoi.core's `wire`; the outbox also to its `world`. */
+/* Each adds its functions to the table on top, aoi.core.wire; laoi_open_outbox also to aoi.core.world. */
 void laoi_open_moves(lua_State *L);
 void laoi_open_outbox(lua_State *L);
 void laoi_open_post(lua_State *L);

@@ -1,7 +1,7 @@
-/* wire_inbox.c - see wire_inbox.h: messages of events into views, and notes of what has changed. */
+/* wire_inbox.c - see wire_inbox.h: applies messages of events to views, and records the changes as news. */
 #include "lua/wire_inbox.h"
 
-enum { INDEX_FROM = 64 }; /* below, a walk over ids that lie together beats a look-up */
+enum { INDEX_FROM = 64 }; /* below, a linear scan of the contiguous ids is faster than a look-up */
 
 /* ---- views -------------------------------------------------------------------------------------------------------- */
 
@@ -18,12 +18,12 @@ void laoi_inbox_clear(inbox *x, inbox_view *v) {
     *v = (inbox_view){0};
 }
 
-void laoi_inbox_forget(inbox *x, inbox_view *v) {
+void laoi_inbox_remove(inbox *x, inbox_view *v) {
     uint32_t slot = (uint32_t)(v - x->views);
     aoi_index_remove(&x->handles, aoi_hash64(v->handle), slot);
     laoi_inbox_clear(x, v);
-    v->next = x->left_view;
-    x->left_view = slot;
+    v->next = x->removed_view;
+    x->removed_view = slot;
 }
 
 inbox_view *laoi_inbox_add(inbox *x, uint32_t handle, uint32_t link) {
@@ -59,7 +59,7 @@ static bool view_grow(inbox *x, inbox_view *v, size_t need) {
     return true;
 }
 
-/* Room for so many ids more. */
+/* Reserves room for `more` ids. */
 static bool view_room(inbox *x, inbox_view *v, uint32_t more) {
     size_t need = (size_t)v->count + more;
     return (need <= v->cap && need < INDEX_FROM) || view_grow(x, v, need);
@@ -85,7 +85,7 @@ static size_t bytes_of_enter(const wire_group *g) {
     return (size_t)g->width + (g->dims ? 8 + 8 * (size_t)g->dims : 0);
 }
 
-/* Reads the group at p up to its lists.  NULL: something is wrong with it, see *fault.  Else its end. */
+/* Reads the head of the group at p.  Returns the end of the group; or NULL, with the reason in *fault. */
 static const unsigned char *read_group(const unsigned char *p, const unsigned char *end, wire_group *g,
                                        const char **fault) {
     size_t left = (size_t)(end - p);
@@ -109,12 +109,12 @@ static const unsigned char *read_group(const unsigned char *p, const unsigned ch
     left -= g->leaves * (size_t)g->width;
     if (g->enters > left / bytes_of_enter(g)) return NULL;
     *fault = "a whole view with leaves";
-    return g->flags & WIRE_WHOLE && g->leaves ? NULL
-                                              : g->lists + g->leaves * (size_t)g->width + g->enters * bytes_of_enter(g);
+    if (g->flags & WIRE_WHOLE && g->leaves) return NULL;
+    return g->lists + g->leaves * (size_t)g->width + g->enters * bytes_of_enter(g);
 }
 
-/* The views of the groups are cold, as is all of a client that waits for messages: index, views and ids are asked for
- * one after the other, each of all groups at once, before any of them is read. */
+/* The memory of a client is cold when a message arrives.  Prefetches by stages, each for all groups before the next: the
+ * index (laoi_inbox_parse), the views, their ids and handlers. */
 static bool prepare_views(inbox *x) {
     bool room = true;
     for (uint32_t i = 0; i < x->group_count; i++) {
@@ -130,7 +130,7 @@ static bool prepare_views(inbox *x) {
         if (v->handle != g->handle && !(v = laoi_inbox_view(x, g->handle))) continue;
         g->view = (uint32_t)(v - x->views);
         for (uint32_t k = 0; k < v->count; k += 8) AOI_PREFETCH(v->ids + k);
-        AOI_PREFETCH(v->handlers); /* a table, and often its fields behind it */
+        AOI_PREFETCH(v->handlers); /* usually a table */
         AOI_PREFETCH((const char *)v->handlers + AOI_CACHE_LINE);
         room = view_room(x, v, g->enters) && room;
     }
@@ -173,7 +173,7 @@ static bool news_room(inbox *x, size_t more) {
     return AOI_GROW(&x->memory, x->news, x->news_cap, x->news_count + more);
 }
 
-/* After news_room. */
+/* news_room must have reserved the room. */
 static void note_number(inbox *x, int64_t v) {
     x->news[x->news_count++] = v;
 }
@@ -185,7 +185,7 @@ bool laoi_note_special(inbox *x, int what, int64_t a, int64_t b, int64_t c, int6
     return true;
 }
 
-/* The head of an entry whose lists are noted already. */
+/* Writes the head of an entry, after its lists; a single event without a place becomes the short form. */
 static void set_entry_head(inbox *x, const inbox_view *v, uint32_t at, const wire_group *g, uint32_t leaves,
                            uint32_t enters) {
     int64_t *head = x->news + at, word = ((int64_t)(v - x->views) << 34) | ((int64_t)g->handle << 2);
@@ -216,13 +216,13 @@ static uint32_t take_enters(inbox *x, inbox_view *v, const wire_group *g) {
     return taken;
 }
 
-/* Leaves of all ids without a mark; without marks, of all. */
+/* Removes and records the ids without a mark; marks NULL: all ids. */
 static uint32_t take_unmarked(inbox *x, inbox_view *v, const unsigned char *marks) {
     uint32_t taken = 0;
     for (uint32_t i = v->count; i-- > 0;) {
         if (marks && marks[i]) continue;
         note_number(x, v->ids[i]);
-        view_remove(x, v, i); /* the last one comes here; it has been looked at */
+        view_remove(x, v, i); /* moves the last id to i: that id has been examined */
         taken++;
     }
     return taken;
@@ -241,7 +241,7 @@ static uint32_t take_leaves(inbox *x, inbox_view *v, const wire_group *g) {
     return taken;
 }
 
-/* Leaves of what a whole view does not name. */
+/* Removes and records the ids that a whole view does not contain. */
 static uint32_t take_absent(inbox *x, inbox_view *v, const wire_group *g) {
     size_t each = bytes_of_enter(g);
     memset(x->marks, 0, v->count);
@@ -252,7 +252,7 @@ static uint32_t take_absent(inbox *x, inbox_view *v, const wire_group *g) {
     return take_unmarked(x, v, x->marks);
 }
 
-/* False when memory is refused; the view has not changed then. */
+/* Applies a group to its view.  False when memory is refused: then the view has not changed. */
 static bool take_group(inbox *x, inbox_view *v, const wire_group *g) {
     uint32_t head = x->news_count;
     size_t most = ENTRY_HEAD + (size_t)v->count + g->leaves + (size_t)g->enters * (size_t)(g->dims ? 2 + g->dims : 1);
@@ -268,7 +268,7 @@ static bool take_group(inbox *x, inbox_view *v, const wire_group *g) {
     return true;
 }
 
-/* All that the view still has leaves, and its node with it. */
+/* Records leaves of all ids of the view, and the end of its node. */
 static bool close_view(inbox *x, inbox_view *v) {
     const wire_group g = {.handle = v->handle};
     uint32_t head = x->news_count;
@@ -283,7 +283,7 @@ static bool close_view(inbox *x, inbox_view *v) {
     return laoi_note_special(x, INBOX_CLOSED, g.handle, 0, 0, 0);
 }
 
-/* NULL: there is none.  The message may have opened, or closed, it. */
+/* The view of a group, or NULL.  Earlier groups of the message may have opened or closed it. */
 static inbox_view *view_of_group(const inbox *x, const wire_group *g) {
     inbox_view *v = g->view == AOI_NONE ? NULL : x->views + g->view;
     return v && v->handle == g->handle ? v : laoi_inbox_view(x, g->handle);
@@ -300,12 +300,12 @@ static bool apply_group(inbox *x, const wire_group *g) {
         v->node = wire_get_id(named + g->width, g->width);
         if (!laoi_note_special(x, INBOX_OPENED, link, v->watcher, v->node, g->handle)) return false;
     }
-    if (!v || v->ended) return true; /* of a map that is closed */
+    if (!v || v->ended) return true; /* the map is closed */
     return take_group(x, v, g) && (!(g->flags & WIRE_CLOSE) || close_view(x, v));
 }
 
-/* The nodes of the link that the resync does not name are gone, but those that came after its epoch.  They end before what
- * it names is applied: that may be the next life of one.  resync: its beginning, the groups that it names follow. */
+/* Ends the nodes of the link that the resync does not contain, except those added after its epoch.  They end before the
+ * groups of the resync, which follow `resync`, are applied: these may open a node of the same id again. */
 static bool begin_resync(inbox *x, const wire_group *resync) {
     x->stamp++;
     for (uint32_t i = 1; i <= resync->leaves; i++) {

@@ -4,9 +4,9 @@
  *   world_tiles.c    the tiles themselves: one map a process
  *   world_router.c   one shard: its entities, the moves of an epoch sorted by the shards that must hear of them
  *   world_parts.c    what one shard tells another about an epoch: sections of rows, written and read
- *   world_retell.c   what shards tell each other when tiles change owners, and after one of them has died
+ *   world_announce.c   what shards tell each other when tiles change owners, and after one of them has died
  *   world_follow.c   entities that shards far away must know
- *   world_questions.c what a router says of its entities
+ *   world_queries.c what a router says of its entities
  *   world_areas.c    areas of nodes as bytes
  *   world_outbox.c   the client's side: owners of entities, own ones; wire_outbox.h
  *
@@ -233,8 +233,8 @@ int world_push_follows(lua_State *L, world_router *r, const world_record *record
     for (uint32_t i_ = 0, shard = 0; i_ < (members).count && (shard = (members).at[i_], 1); i_++)                      \
         if (shard != (r)->self && shard != (taker))
 
-extern const luaL_Reg world_part_methods[], world_area_methods[], world_retell_methods[], world_follow_methods[],
-    world_question_methods[];                                         /* of a router */
+extern const luaL_Reg world_part_methods[], world_area_methods[], world_announce_methods[], world_follow_methods[],
+    world_query_methods[];                                         /* of a router */
 extern const luaL_Reg world_part_functions[], world_area_functions[]; /* of aoi.core.world */
 void world_open_outbox(lua_State *L);                                 /* adds its functions to the table on top */
 void world_open_map(lua_State *L);

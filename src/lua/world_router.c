@@ -541,8 +541,8 @@ int world_push_methods(lua_State *L, int world, const char *maker) {
 
 /* The module `aoi.core.world`: it is for lua/aoi/skynet/world alone, and no part of `aoi`. */
 void laoi_open_world(lua_State *L) {
-    static const luaL_Reg *const others[] = {world_part_methods, world_area_methods, world_retell_methods,
-                                             world_question_methods, world_follow_methods};
+    static const luaL_Reg *const others[] = {world_part_methods, world_area_methods, world_announce_methods,
+                                             world_query_methods, world_follow_methods};
     lua_newtable(L);
     int world = lua_gettop(L);
     laoi_set_type(L, ROUTER_NAME, "router", l_router, router_methods, r_gc);

@@ -1,4 +1,4 @@
--- Handlers that wait. C calls handlers one after the other (src/lua/wire_hear.c), and asks here for what is no event,
+-- Handlers that wait. C calls handlers one after the other (src/lua/wire_dispatch.c), and asks here for what is no event,
 -- for errors, and, while handlers wait, whether the watcher of a group is held up.
 --
 --   walks    turn -> the cursor of a coroutine that waits in a handler, once it is overtaken

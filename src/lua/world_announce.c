@@ -1,4 +1,4 @@
-/* world_retell.c - what shards tell each other when tiles change owners, and after one of them has died:
+/* world_announce.c - what shards tell each other when tiles change owners, and after one of them has died:
  * lua/aoi/skynet/world/recovery.lua.
  *
  *   remap      own entities go to the shards that own their tiles now, or are named to those that must hear of them now
@@ -72,5 +72,5 @@ static int r_restored(lua_State *L) {
     return tell_new(L, WORLD_NEAR);
 }
 
-const luaL_Reg world_retell_methods[] = {
+const luaL_Reg world_announce_methods[] = {
     {"remap", r_remap}, {"retell", r_retell}, {"born", r_born}, {"restored", r_restored}, {NULL, NULL}};

@@ -1,4 +1,4 @@
-/* world_questions.c - what a router says of its entities. */
+/* world_queries.c - what a router says of its entities. */
 #include "lua/world.h"
 
 /* where(id): the position of an own entity after all that has been accepted; nothing if it is none. */
@@ -92,6 +92,6 @@ static int r_audience(lua_State *L) {
     return record ? world_push_shards(L, world_audience_of(r, record, record->audience, WORLD_IS)) : 0;
 }
 
-const luaL_Reg world_question_methods[] = {{"wholes", r_wholes}, {"audience", r_audience}, {"where", r_where},
+const luaL_Reg world_query_methods[] = {{"wholes", r_wholes}, {"audience", r_audience}, {"where", r_where},
                                            {"life", r_life},     {"counts", r_counts},     {"ids", r_ids},
                                            {NULL, NULL}};

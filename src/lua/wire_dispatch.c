@@ -1,32 +1,32 @@
-/* wire_hear.c - see wire_inbox.h: news to handlers, without a Lua table in between.
+/* wire_dispatch.c - see wire_inbox.h: calls the handlers for the news, without a Lua table in between.
  *
- *   receive -> message applied to views, news behind what waits -> hear: next entry -> handler -> next ... -> all heard
- *                                                                   |  an error: it is reported, and the next one comes
- *                                                                   |  a wait: the coroutine is suspended in `hear`;
- *                                                                   v  the next coroutine calls `overtake` and hears the rest
- *                                                               continued
+ *   receive -> apply to views, append news -> dispatch: next entry -> handler -> next ... -> all news delivered
+ *                                               |  an error is reported, and the next entry follows
+ *                                               |  a handler yields: its coroutine is suspended in `dispatch`;
+ *                                               v  the next coroutine calls `overtake` and delivers the rest
+ *                                           continued
  *
- * While handlers wait, Lua is asked about each group, as it may be of a watcher that is held up (aoi.skynet.dispatch).  A
- * client is one of hundreds in its process, and its memory is cold when a message comes: what every message needs is in
- * the upvalues of one closure and in the inbox. */
+ * While handlers are suspended, Lua decides for each group whether it must wait for one of them (aoi.skynet.dispatch).  A
+ * process has hundreds of clients, and the memory of each is cold when a message arrives: all that every message needs is
+ * in the upvalues of one closure and in the inbox. */
 #include "lua/wire_inbox.h"
 
 /* Upvalues of `receive` and `deliver`; the last two are the names of handlers. */
 enum {
-    HEAR_INBOX = 1,
-    HEAR_TABLE,
-    HEAR_CATCH,
-    HEAR_FORK,
-    HEAR_CONTINUE,
-    HEAR_LOOK_UP,
-    HEAR_SPECIAL,
-    HEAR_REPORT,
-    HEAR_HOLD,
-    HEAR_SEND,
-    HEAR_ENTER,
-    HEAR_LEAVE
+    UP_INBOX = 1,
+    UP_TABLE,
+    UP_CATCH,
+    UP_FORK,
+    UP_CONTINUE,
+    UP_LOOK_UP,
+    UP_SPECIAL,
+    UP_REPORT,
+    UP_HOLD,
+    UP_SEND,
+    UP_ENTER,
+    UP_LEAVE
 };
-enum { HEAR_CATCHER = 1, HEAR_HANDLERS }; /* its stack while handlers are called */
+enum { AT_CATCHER = 1, AT_HANDLERS }; /* stack of `dispatch` */
 
 static inbox *inbox_self(lua_State *L) {
     return laoi_object(L, INBOX_NAME);
@@ -36,7 +36,7 @@ static int inbox_new(lua_State *L) {
     inbox *x = laoi_new_object(L, sizeof *x);
     x->memory = laoi_memory(L);
     x->hash_key = aoi_new_hash_key(x);
-    x->free_view = x->left_view = AOI_NONE;
+    x->free_view = x->removed_view = AOI_NONE;
     return 1;
 }
 
@@ -48,26 +48,26 @@ static int inbox_gc(lua_State *L) {
     AOI_FREE(&x->memory, x->news, x->news_cap);
     AOI_FREE(&x->memory, x->groups, x->group_cap);
     aoi_index_free(&x->memory, &x->handles);
-    *x = (inbox){.memory = x->memory, .hash_key = x->hash_key, .free_view = AOI_NONE, .left_view = AOI_NONE};
+    *x = (inbox){.memory = x->memory, .hash_key = x->hash_key, .free_view = AOI_NONE, .removed_view = AOI_NONE};
     return 0;
 }
 
-/* Slots that are left are free as soon as the table keeps no handlers for them.  table: its place on the stack. */
-static void free_left(lua_State *L, inbox *x, int table) {
-    while (x->left_view != AOI_NONE) {
-        uint32_t slot = x->left_view;
+/* Frees the slots of removed views, after the handlers in the table at that stack index. */
+static void free_removed(lua_State *L, inbox *x, int table) {
+    while (x->removed_view != AOI_NONE) {
+        uint32_t slot = x->removed_view;
         lua_pushnil(L);
         lua_rawseti(L, table, (laoi_index)slot + 1);
-        x->left_view = x->views[slot].next;
+        x->removed_view = x->views[slot].next;
         x->views[slot].next = x->free_view;
         x->free_view = slot;
     }
 }
 
-/* ---- into a Lua list ---------------------------------------------------------------------------------------------- */
+/* ---- news as a Lua list ------------------------------------------------------------------------------------------- */
 
-/* Appends news[i], a coordinate or not. */
-static void tell_number(lua_State *L, int list, const inbox *x, uint32_t i, laoi_index at, bool coordinate) {
+/* Sets list[at] to news[i], as a double if it is a coordinate. */
+static void append_number(lua_State *L, int list, const inbox *x, uint32_t i, laoi_index at, bool coordinate) {
     double v;
     memcpy(&v, x->news + i, sizeof v);
     if (coordinate) lua_pushnumber(L, v);
@@ -81,10 +81,10 @@ static uint32_t entry_length(const int64_t *head) {
     return ENTRY_HEAD + (uint32_t)head[1] + (uint32_t)(head[2] * head[3]);
 }
 
-/* Appends what is left of the entry that is being heard, without its head. */
-static laoi_index tell_group_left(lua_State *L, int list, const inbox *x, const inbox_walk *w, laoi_index at) {
+/* Appends the undelivered values of the current entry; returns the new length. */
+static laoi_index append_remaining(lua_State *L, int list, const inbox *x, const inbox_walk *w, laoi_index at) {
     for (uint32_t i = w->at; i < w->stop && i < x->news_count; i++)
-        tell_number(L, list, x, i, ++at, i >= w->middle && (i - w->middle) % w->values >= 2);
+        append_number(L, list, x, i, ++at, i >= w->middle && (i - w->middle) % w->values >= 2);
     return at;
 }
 
@@ -96,7 +96,7 @@ static uint32_t enters_left(const inbox_walk *w) {
     return (w->stop - (w->at > w->middle ? w->at : w->middle)) / w->values;
 }
 
-/* ---- to handlers -------------------------------------------------------------------------------------------------- */
+/* ---- calls of handlers -------------------------------------------------------------------------------------------- */
 
 static void begin_entry(inbox *x) {
     inbox_walk *w = &x->walk;
@@ -109,17 +109,17 @@ static void begin_entry(inbox *x) {
     w->middle = w->at + (form == FORM_GROUP ? (uint32_t)head[1] : form == FORM_LEAVES);
 }
 
-/* Whether the group that begins is of a watcher that is held up; then Lua has it. */
+/* Whether Lua has taken the group that begins: its watcher has events that wait for a suspended handler. */
 static bool is_held(lua_State *L, inbox *x) {
     inbox_walk *w = &x->walk;
     if (!x->held) return false;
-    lua_pushvalue(L, lua_upvalueindex(HEAR_HOLD));
+    lua_pushvalue(L, lua_upvalueindex(UP_HOLD));
     laoi_pushinteger(L, (w->word >> 2) & 0xffffffff);
     laoi_pushinteger(L, leaves_left(w));
     laoi_pushinteger(L, enters_left(w));
     laoi_pushinteger(L, w->values);
     lua_newtable(L);
-    (void)tell_group_left(L, lua_gettop(L), x, w, 0);
+    (void)append_remaining(L, lua_gettop(L), x, w, 0);
     lua_call(L, 5, 1);
     bool held = lua_toboolean(L, -1);
     lua_pop(L, 1);
@@ -127,15 +127,15 @@ static bool is_held(lua_State *L, inbox *x) {
     return held;
 }
 
-/* The end of a node has been heard. */
-static void forget_ended(lua_State *L, inbox *x, const int64_t *entry) {
+/* Removes the view of a node that has ended, when the end is reported. */
+static void remove_ended(lua_State *L, inbox *x, const int64_t *entry) {
     inbox_view *v = entry[1] == INBOX_CLOSED ? laoi_inbox_view(x, (uint32_t)entry[2]) : NULL;
     if (!v) return;
-    laoi_inbox_forget(x, v);
-    free_left(L, x, lua_upvalueindex(HEAR_TABLE));
+    laoi_inbox_remove(x, v);
+    free_removed(L, x, lua_upvalueindex(UP_TABLE));
 }
 
-/* (send, seq): sends an ACK of everything up to that message. */
+/* (send, seq): sends an ACK for all messages up to `seq`. */
 static int send_ack(lua_State *L) {
     unsigned char ack[WIRE_HEAD];
     wire_put_head(ack, WIRE_ACK, 0, 0, laoi_u32(L, 2));
@@ -147,46 +147,46 @@ static int send_ack(lua_State *L) {
 
 static int push_ack(lua_State *L, uint32_t seq) {
     lua_pushcfunction(L, send_ack);
-    lua_pushvalue(L, lua_upvalueindex(HEAR_SEND));
+    lua_pushvalue(L, lua_upvalueindex(UP_SEND));
     laoi_pushinteger(L, seq);
     return 2;
 }
 
-/* Pushes what is called for the entry that begins, which is no group; returns how many arguments there are.  ACKs come
- * often enough that the Lua code for one, which is cold, costs as much as to hear some messages. */
+/* Pushes the function for a SPECIAL entry and its arguments; returns their number.  ACKs are sent by C: the Lua code for
+ * an ACK would be cold, and cost as much as the delivery of several messages. */
 static int push_special(lua_State *L, inbox *x) {
     inbox_walk *w = &x->walk;
     const int64_t *entry = x->news + w->at - 1, what = entry[1];
     w->at = w->stop;
     w->target = 0;
-    if (what == INBOX_ASKED || what == INBOX_LOST) x->taken = (uint32_t)entry[2];
-    if (what == INBOX_ASKED) return push_ack(L, x->taken);
-    lua_pushvalue(L, lua_upvalueindex(HEAR_SPECIAL));
+    if (what == INBOX_ASKED || what == INBOX_LOST) x->acked = (uint32_t)entry[2];
+    if (what == INBOX_ASKED) return push_ack(L, x->acked);
+    lua_pushvalue(L, lua_upvalueindex(UP_SPECIAL));
     for (int k = 1; k <= 5; k++) laoi_pushinteger(L, entry[k]);
-    forget_ended(L, x, entry);
+    remove_ended(L, x, entry);
     return 5;
 }
 
-/* Whether the node has handlers, which are on top then: as a rule those of the last event. */
+/* Whether the node has handlers; leaves their object on top.  Usually it is there already, from the last event. */
 static bool has_handlers(lua_State *L, inbox_walk *w, const inbox_view *v, uint32_t slot) {
     if (v->handlers == w->handlers && w->handlers) return true;
-    lua_settop(L, HEAR_CATCHER);
+    lua_settop(L, AT_CATCHER);
     w->handlers = NULL;
-    if (laoi_rawgeti(L, lua_upvalueindex(HEAR_TABLE), (laoi_index)slot + 1) == LUA_TNIL) return false;
-    w->handlers = lua_topointer(L, HEAR_HANDLERS);
+    if (laoi_rawgeti(L, lua_upvalueindex(UP_TABLE), (laoi_index)slot + 1) == LUA_TNIL) return false;
+    w->handlers = lua_topointer(L, AT_HANDLERS);
     return true;
 }
 
-/* Above the handlers on top, pushes their handler of the name in upvalue `field`; or, where a metatable has to be asked,
- * the function that asks it and its first two arguments: what raises and waits there does so in a call like that of a
- * handler.  Returns how many arguments there are; -1: there is no handler. */
-static int push_listener(lua_State *L, int field) {
+/* Pushes the handler with the name in upvalue `field` of the object on top; or, where a metatable must be consulted,
+ * look_up and its first two arguments: a metamethod may raise or yield in that call as a handler may.  Returns the number
+ * of arguments pushed; -1: no handler. */
+static int push_handler(lua_State *L, int field) {
     lua_pushvalue(L, lua_upvalueindex(field));
     int type = laoi_rawget(L, -2);
     if (type == LUA_TFUNCTION) return 0;
     if (type == LUA_TNIL && lua_getmetatable(L, -2)) {
         lua_pop(L, 2);
-        lua_pushvalue(L, lua_upvalueindex(HEAR_LOOK_UP));
+        lua_pushvalue(L, lua_upvalueindex(UP_LOOK_UP));
         lua_pushvalue(L, lua_upvalueindex(field));
         lua_pushvalue(L, -3);
         return 2;
@@ -194,8 +194,8 @@ static int push_listener(lua_State *L, int field) {
     return lua_toboolean(L, -1) ? 0 : -1;
 }
 
-/* Pushes the next event's handler and what that is called with; returns how many those are.  0: there is no event left,
- * or another coroutine has taken over. */
+/* Pushes the handler of the next event and its arguments; returns their number.  0: no event is left, or another
+ * coroutine has taken over. */
 static int push_event(lua_State *L, inbox *x) {
     inbox_walk *w = &x->walk;
     uint32_t turn = w->turn;
@@ -207,7 +207,7 @@ static int push_event(lua_State *L, inbox *x) {
         }
         uint32_t handle = (uint32_t)(w->word >> 2), slot = (uint32_t)(w->word >> 34), i = w->at;
         const inbox_view *v = x->views + slot;
-        if (v->handle != handle || !has_handlers(L, w, v, slot)) { /* its map is closed */
+        if (v->handle != handle || !has_handlers(L, w, v, slot)) { /* handle: the map is closed */
             w->at = w->stop;
             continue;
         }
@@ -218,9 +218,9 @@ static int push_event(lua_State *L, inbox *x) {
         if (more) memcpy(pos, x->news + i + 2, (more - 1) * sizeof *pos);
         w->at += 1 + more;
         w->target = target;
-        int first = push_listener(L, enters ? HEAR_ENTER : HEAR_LEAVE);
+        int first = push_handler(L, enters ? UP_ENTER : UP_LEAVE);
         if (first < 0) {
-            lua_settop(L, HEAR_HANDLERS);
+            lua_settop(L, AT_HANDLERS);
             continue;
         }
         laoi_pushinteger(L, watcher);
@@ -238,10 +238,10 @@ static void end_walk(inbox *x) {
     x->walk.turn++;
 }
 
-/* What has been called has raised the error on top; pushes what reports it, once. */
+/* A call has raised the error on top: pushes the function that reports it and its arguments. */
 static int push_report(lua_State *L, inbox *x) {
     inbox_walk *w = &x->walk;
-    lua_pushvalue(L, lua_upvalueindex(HEAR_REPORT));
+    lua_pushvalue(L, lua_upvalueindex(UP_REPORT));
     lua_insert(L, -2);
     laoi_pushinteger(L, (w->word >> 2) & 0xffffffff);
     laoi_pushinteger(L, w->target);
@@ -249,7 +249,7 @@ static int push_report(lua_State *L, inbox *x) {
     return 3;
 }
 
-/* Another coroutine has taken over while the handler waited, which may have raised an error since. */
+/* Results after another coroutine has taken over; failed: the suspended handler has then raised the error on top. */
 static int overtaken(lua_State *L, lua_KContext turn, bool failed) {
     lua_pushboolean(L, 0);
     laoi_pushinteger(L, (int64_t)turn);
@@ -260,21 +260,23 @@ static int overtaken(lua_State *L, lua_KContext turn, bool failed) {
 
 static int continued(lua_State *L, int status, lua_KContext turn);
 
-/* Calls handlers until there is no entry left, or another coroutine has taken over. */
-static int hear(lua_State *L, int status, lua_KContext turn) {
-    inbox *x = lua_touserdata(L, lua_upvalueindex(HEAR_INBOX));
+/* Calls handlers until no entry is left, or another coroutine has taken over. */
+static int dispatch(lua_State *L, int status, lua_KContext turn) {
+    inbox *x = lua_touserdata(L, lua_upvalueindex(UP_INBOX));
     inbox_walk *w = &x->walk;
     for (;;) {
         bool failed = status > 1;
         if ((lua_KContext)w->turn != turn) return overtaken(L, turn, failed);
-        bool again = failed && w->reporting; /* the report of an error has failed: nothing is left to do */
-        if (again) lua_settop(L, HEAR_CATCHER);
-        if (again) w->handlers = NULL;
+        bool again = failed && w->reporting; /* the report of an error has failed: it is dropped */
+        if (again) {
+            lua_settop(L, AT_CATCHER);
+            w->handlers = NULL;
+        }
         w->reporting = false;
         int n = failed && !again ? push_report(L, x) : push_event(L, x);
         if ((lua_KContext)w->turn != turn) return overtaken(L, turn, false);
         if (!n) break;
-        status = lua_pcallk(L, n, 0, HEAR_CATCHER, turn, continued);
+        status = lua_pcallk(L, n, 0, AT_CATCHER, turn, continued);
     }
     end_walk(x);
     x->news_count = w->at = w->stop = 0;
@@ -282,22 +284,22 @@ static int hear(lua_State *L, int status, lua_KContext turn) {
     return 1;
 }
 
-/* What waits is heard in this coroutine from now on. */
+/* Delivers the news in this coroutine. */
 static int begin_walk(lua_State *L, inbox *x) {
     x->walk.walking = true;
     x->walk.handlers = NULL;
     lua_settop(L, 0);
-    lua_pushvalue(L, lua_upvalueindex(HEAR_CATCH));
-    return hear(L, 0, (lua_KContext)x->walk.turn);
+    lua_pushvalue(L, lua_upvalueindex(UP_CATCH));
+    return dispatch(L, 0, (lua_KContext)x->walk.turn);
 }
 
 static int continued(lua_State *L, int status, lua_KContext turn) {
-    return hear(L, status, turn);
+    return dispatch(L, status, turn);
 }
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
-/* Applies EVENTS to the views; the news goes behind what waits.  Returns 0; or what is returned to Lua: nil and a reason. */
+/* Applies EVENTS to the views and appends the news.  Returns 0, or the number of results on the stack: nil, reason. */
 static int apply_message(lua_State *L, inbox *x) {
     size_t size = 0;
     bool room;
@@ -311,34 +313,34 @@ static int apply_message(lua_State *L, inbox *x) {
     if (fault) return laoi_refuse(L, fault);
     if (!room) return laoi_nomemory(L);
     uint32_t seq = wire_get32(p + 4);
-    bool lost = x->torn || seq != x->seq + 1, ask = p[2];
-    x->torn = true;
+    bool lost = x->incomplete || seq != x->seq + 1, ask = p[2];
+    x->incomplete = true;
     x->seq = seq;
     bool applied = laoi_inbox_apply(x) && (!lost || laoi_note_special(x, INBOX_LOST, seq, 0, 0, 0)) &&
                    (!ask || laoi_note_special(x, INBOX_ASKED, seq, 0, 0, 0));
-    free_left(L, x, lua_upvalueindex(HEAR_TABLE));
+    free_removed(L, x, lua_upvalueindex(UP_TABLE));
     if (!applied) return laoi_nomemory(L);
-    x->torn = false;
+    x->incomplete = false;
     return 0;
 }
 
-/* In case a handler waits, and there is more than its group. */
+/* Forks a coroutine that delivers the rest if a handler yields. */
 static void fork_continue(lua_State *L, inbox *x) {
-    if (lua_isnil(L, lua_upvalueindex(HEAR_FORK))) return;
-    x->torn = true; /* should memory be refused */
-    lua_pushvalue(L, lua_upvalueindex(HEAR_FORK));
-    lua_pushvalue(L, lua_upvalueindex(HEAR_CONTINUE));
+    if (lua_isnil(L, lua_upvalueindex(UP_FORK))) return;
+    x->incomplete = true; /* in case the call raises */
+    lua_pushvalue(L, lua_upvalueindex(UP_FORK));
+    lua_pushvalue(L, lua_upvalueindex(UP_CONTINUE));
     lua_call(L, 1, 0);
-    x->torn = false;
+    x->incomplete = false;
 }
 
 /* receive(message, length): applies EVENTS and calls the handlers.  Returns
- *   true                  all have been called
- *   false, turn, caught   a handler has waited, and `overtake` has been called meanwhile; caught: it has raised since
- *   nil, reason           nothing has changed
- *   nil, nil              nothing has been read: a handler waits, `overtake` is to be called first */
+ *   true                  all handlers have been called
+ *   false, turn, caught   a handler has yielded, and `overtake` was called before it resumed; caught: its error, if any
+ *   nil, reason           the message is malformed; nothing has changed
+ *   nil, nil              a handler is suspended; nothing has changed: `overtake` must be called first */
 static int inbox_receive(lua_State *L) {
-    inbox *x = lua_touserdata(L, lua_upvalueindex(HEAR_INBOX));
+    inbox *x = lua_touserdata(L, lua_upvalueindex(UP_INBOX));
     if (x->walk.walking) {
         lua_pushnil(L);
         lua_pushnil(L);
@@ -352,21 +354,22 @@ static int inbox_receive(lua_State *L) {
     return begin_walk(L, x);
 }
 
-/* deliver(): hears what waits, as receive. */
+/* deliver(): calls handlers for the undelivered news; returns as receive. */
 static int inbox_deliver(lua_State *L) {
-    inbox *x = lua_touserdata(L, lua_upvalueindex(HEAR_INBOX));
-    if (!x->walk.walking && x->walk.at < x->news_count) {
-        return begin_walk(L, x);
-    }
+    inbox *x = lua_touserdata(L, lua_upvalueindex(UP_INBOX));
+    if (!x->walk.walking && x->walk.at < x->news_count) return begin_walk(L, x);
     lua_pushboolean(L, 1);
     return 1;
 }
 
-/* receiver(catch, fork, continue, look_up, special, report, hold, send): the functions receive and deliver.  fork may be nil:
- * then the caller notices by itself that they have not come back.  look_up(field, handlers, ...) calls handlers[field](...),
- * if there is one; special(what, a, b, c, d) takes entries that are no groups, but for what send(message) acknowledges;
- * report(caught, handle, target) an error, as `catch` has made it; hold(handle, leaves, enters, values, list) says whether
- * it keeps a group for later. */
+/* receiver(catch, fork, continue, look_up, special, report, hold, send): returns the functions receive and deliver.
+ *   catch(err)                                  message handler; makes `caught`
+ *   fork(continue)                              starts a coroutine; nil: the caller detects a suspended call itself
+ *   look_up(field, handlers, ...)               calls handlers[field](...), if there is one
+ *   special(what, a, b, c, d)                   receives SPECIAL entries, except ASKED
+ *   report(caught, handle, target)              receives the error of a handler
+ *   hold(handle, leaves, enters, values, list)  whether Lua keeps the group for later
+ *   send(message)                               sends an ACK */
 static int inbox_receiver(lua_State *L) {
     static const lua_CFunction functions[] = {inbox_receive, inbox_deliver};
     inbox_self(L);
@@ -374,15 +377,15 @@ static int inbox_receiver(lua_State *L) {
     laoi_gettable(L, 1);
     lua_insert(L, 2);
     for (int f = 0; f < 2; f++) {
-        for (int i = 1; i <= HEAR_SEND; i++) lua_pushvalue(L, i);
+        for (int i = 1; i <= UP_SEND; i++) lua_pushvalue(L, i);
         lua_pushliteral(L, "enter");
         lua_pushliteral(L, "leave");
-        lua_pushcclosure(L, functions[f], HEAR_LEAVE);
+        lua_pushcclosure(L, functions[f], UP_LEAVE);
     }
     return 2;
 }
 
-/* waiting(): handle and target of the event whose handler waits, or runs; nothing if there is none. */
+/* waiting(): handle and target of the event whose handler runs or is suspended; nothing if there is none. */
 static int inbox_waiting(lua_State *L) {
     const inbox_walk *w = &inbox_self(L)->walk;
     if (!w->walking) return 0;
@@ -391,15 +394,17 @@ static int inbox_waiting(lua_State *L) {
     return 2;
 }
 
-/* overtake([list]): the handler that waits goes on by itself; `deliver` hears what follows.  With a list, what is left of the
- * group is put there.  Returns the turn of the one that waits; leaves, enters, values of each that enters in the list. */
+/* overtake([list]): detaches the suspended handler; `deliver` continues after its event.  A list receives the rest of the
+ * group, which `deliver` then skips.  Returns the turn of that handler; leaves, enters, values per enter of the rest. */
 static int inbox_overtake(lua_State *L) {
     inbox *x = inbox_self(L);
     inbox_walk *w = &x->walk, left = *w;
     lua_settop(L, 2);
     end_walk(x);
-    if (lua_istable(L, 2)) w->at = w->stop;
-    if (lua_istable(L, 2)) (void)tell_group_left(L, 2, x, &left, 0);
+    if (lua_istable(L, 2)) {
+        w->at = w->stop;
+        (void)append_remaining(L, 2, x, &left, 0);
+    }
     laoi_pushinteger(L, left.turn);
     laoi_pushinteger(L, leaves_left(&left));
     laoi_pushinteger(L, enters_left(&left));
@@ -407,9 +412,9 @@ static int inbox_overtake(lua_State *L) {
     return 4;
 }
 
-/* ---- what Lua asks ------------------------------------------------------------------------------------------------ */
+/* ---- other methods ------------------------------------------------------------------------------------------------ */
 
-/* handlers(handle, t): t has the handlers of the node, if it is there. */
+/* handlers(handle, t): sets the object that has the handlers of the node; no effect without such a node. */
 static int inbox_handlers(lua_State *L) {
     inbox *x = inbox_self(L);
     uint32_t handle = laoi_u32(L, 2);
@@ -421,12 +426,12 @@ static int inbox_handlers(lua_State *L) {
     if (!v) return 0;
     const void *handlers = lua_topointer(L, 4);
     lua_rawseti(L, 3, (laoi_index)(v - x->views) + 1);
-    v = laoi_inbox_view(x, handle); /* still there? the table may have run a finalizer */
+    v = laoi_inbox_view(x, handle); /* once more: growing the table may run a finalizer */
     if (v) v->handlers = handlers;
     return 0;
 }
 
-/* since(handle, epoch): a resync of an earlier epoch does not know the node yet. */
+/* since(handle, epoch): a resync of an earlier epoch does not end the node. */
 static int inbox_since(lua_State *L) {
     inbox *x = inbox_self(L);
     inbox_view *v = laoi_inbox_view(x, laoi_u32(L, 2));
@@ -434,7 +439,7 @@ static int inbox_since(lua_State *L) {
     return 0;
 }
 
-/* open(handle, link, watcher, node): a node of this client; it sees nothing yet. */
+/* open(handle, link, watcher, node): adds a node of this client, with an empty view. */
 static int inbox_open(lua_State *L) {
     inbox *x = inbox_self(L);
     uint32_t handle = laoi_u32(L, 2), link = laoi_u32(L, 3);
@@ -446,27 +451,26 @@ static int inbox_open(lua_State *L) {
     return 0;
 }
 
-/* close(handle): the node's map is closed; nothing is reported. */
+/* close(handle): removes a node of a closed map, without events. */
 static int inbox_close(lua_State *L) {
     inbox *x = inbox_self(L);
     inbox_view *v = laoi_inbox_view(x, laoi_u32(L, 2));
     if (!v) return 0;
-    laoi_inbox_forget(x, v);
+    laoi_inbox_remove(x, v);
     laoi_gettable(L, 1);
-    free_left(L, x, lua_gettop(L));
+    free_removed(L, x, lua_gettop(L));
     return 0;
 }
 
-/* view(handle, list): the list is filled and ends with nil; returns how many. */
+/* view(handle, list): fills the list, ends it with nil; returns the number of ids. */
 static int inbox_view_ids(lua_State *L) {
     inbox *x = inbox_self(L);
     if (!lua_istable(L, 3)) return laoi_typeerror(L, 3, "table");
     inbox_view *v = laoi_inbox_view(x, laoi_u32(L, 2));
     laoi_index at = 0;
     for (uint32_t i = 0; v && i < v->count; i++) {
-        laoi_pushinteger(L, v->ids[i]);
-        lua_rawseti(L, 3, ++at);
-        v = laoi_inbox_view(x, laoi_u32(L, 2)); /* still there? the table may have run a finalizer */
+        laoi_set_item(L, 3, ++at, v->ids[i]);
+        v = laoi_inbox_view(x, laoi_u32(L, 2)); /* once more: growing the table may run a finalizer */
     }
     lua_pushnil(L);
     lua_rawseti(L, 3, at + 1);
@@ -481,36 +485,36 @@ static int inbox_sees(lua_State *L) {
     return 1;
 }
 
-static bool is_heard(const inbox *x) {
+static bool is_drained(const inbox *x) {
     return !x->walk.walking && x->walk.at >= x->news_count;
 }
 
-/* seq([set]): the numbers of the last message, and of the last one whose events have all been heard, as far as is known. */
+/* seq([set]): the number of the last message, and the last one known to be delivered completely; sets both if given. */
 static int inbox_seq(lua_State *L) {
     inbox *x = inbox_self(L);
-    if (!lua_isnoneornil(L, 2)) x->seq = x->taken = laoi_u32(L, 2);
-    if (is_heard(x)) x->taken = x->seq;
+    if (!lua_isnoneornil(L, 2)) x->seq = x->acked = laoi_u32(L, 2);
+    if (is_drained(x)) x->acked = x->seq;
     laoi_pushinteger(L, x->seq);
-    laoi_pushinteger(L, x->taken);
+    laoi_pushinteger(L, x->acked);
     return 2;
 }
 
-/* held(n): so many watchers are held up. */
+/* held(n): sets the number of watchers with events that wait for a suspended handler. */
 static int inbox_held(lua_State *L) {
     inbox_self(L)->held = laoi_u32(L, 2);
     return 0;
 }
 
-/* idle(): whether everything has been heard; and how many values wait. */
+/* idle(): whether all news is delivered; and the number of undelivered values. */
 static int inbox_idle(lua_State *L) {
     const inbox *x = inbox_self(L);
     const inbox_walk *w = &x->walk;
-    lua_pushboolean(L, is_heard(x));
+    lua_pushboolean(L, is_drained(x));
     laoi_pushinteger(L, x->news_count - (w->walking ? w->stop : w->at));
     return 2;
 }
 
-/* count(): nodes, bytes of memory, events, messages, bytes of those. */
+/* count(): nodes, bytes of memory; totals of events, messages, bytes of messages. */
 static int inbox_count(lua_State *L) {
     inbox *x = inbox_self(L);
     laoi_pushinteger(L, (int64_t)x->handles.count);
@@ -532,14 +536,9 @@ static const luaL_Reg inbox_methods[] = {
 };
 
 void laoi_open_inbox(lua_State *L) {
-    static const struct {
-        const char *name;
-        int what;
-    } constants[] = {
-        {"OPENED", INBOX_OPENED}, {"CLOSED", INBOX_CLOSED}, {"RESYNCED", INBOX_RESYNCED}, {"MISSED", INBOX_LOST}};
     laoi_set_type(L, INBOX_NAME, "inbox", inbox_new, inbox_methods, inbox_gc);
-    for (int i = 0; i < 4; i++) {
-        lua_pushinteger(L, constants[i].what);
-        lua_setfield(L, -2, constants[i].name);
-    }
+    laoi_set_integer(L, "OPENED", INBOX_OPENED);
+    laoi_set_integer(L, "CLOSED", INBOX_CLOSED);
+    laoi_set_integer(L, "RESYNCED", INBOX_RESYNCED);
+    laoi_set_integer(L, "MISSED", INBOX_LOST);
 }
