@@ -1,4 +1,4 @@
-/* wire_moves.c - see wire.h: messages of moves to the service's space, and what all of the wire has in common. */
+/* wire_moves.c - see wire.h: applies messages of moves to the space of a service; also what all messages share. */
 #include "lua/wire_post.h"
 
 /* ---- objects ------------------------------------------------------------------------------------------------------ */
@@ -23,7 +23,7 @@ uint32_t laoi_u32(lua_State *L, int i) {
 
 /* ---- head --------------------------------------------------------------------------------------------------------- */
 
-/* What the head of each kind may say, and how long the message is at least; exact: not longer either. */
+/* By kind: allowed flags, the least size of a message; exact: the only size; ids: byte 3 is a width. */
 static const struct {
     unsigned char flags, least;
     bool exact, ids;
@@ -44,11 +44,11 @@ static const struct {
     {0, 22, false, false},                 /* RENEWED */
 };
 
-/* What is wrong with a head: with which byte, or with all of it. */
+/* Faults of a head by the index of the wrong byte; 4, 5: of the whole message. */
 static const char *const head_faults[] = {"unknown version %d",         "unknown kind %d",   "unknown flags %d",
                                           "impossible width of ids %d", "message too short", "wrong length"};
 
-/* Which of them there is, or -1. */
+/* The fault of a head, or -1. */
 static int head_fault(const unsigned char *p, size_t size) {
     if (size < 4) return 4;
     if (p[0] != WIRE_VERSION) return 0;
@@ -60,7 +60,7 @@ static int head_fault(const unsigned char *p, size_t size) {
     return -1;
 }
 
-/* head(message): kind, flags, the u32 behind them; or nil and a reason. */
+/* head(message): kind, flags and the u32 at byte 4; or nil and a reason. */
 static int wire_head(lua_State *L) {
     size_t size = 0;
     if (lua_type(L, 1) != LUA_TSTRING) return laoi_refuse(L, "a message is a string");
@@ -93,7 +93,7 @@ const char *wire_read_moves(wire_moves *m, const unsigned char *p, size_t size) 
     return size / m->row != m->count || size % m->row ? "wrong length" : NULL;
 }
 
-/* All or none, as aoi_move_many; refuse_all: the rows are read, and none is made. */
+/* Applies all rows or none, as aoi_move_many; refuse_all: only reads the rows into the buffer. */
 static int apply_moves(laoi_space *b, const wire_moves *m, bool refuse_all) {
     aoi_row *rows = aoi_row_buffer(b->core, m->count);
     if (!rows && m->count) return AOI_ENOMEM;
@@ -110,7 +110,7 @@ static bool is_barred(lua_State *L, int barred, int64_t id) {
     return found;
 }
 
-/* Row by row.  Ids of rows that cannot be made are gathered at the beginning of the buffer; returns how many. */
+/* Applies the valid rows.  Ids of refused rows are collected at the beginning of the buffer; returns their number. */
 static size_t move_good_rows(lua_State *L, int barred, laoi_space *b, aoi_row *rows, size_t n) {
     size_t bad = 0;
     for (size_t i = 0; i < n; i++) {
@@ -122,9 +122,9 @@ static size_t move_good_rows(lua_State *L, int barred, laoi_space *b, aoi_row *r
     return bad;
 }
 
-/* apply(space, message, refused [, barred]): the moves of a message to a deferred space.  Rows that cannot be made, and
- * those of entities that are keys of `barred`, are passed over, their ids put into the list `refused`.  Returns the rows
- * that were made, those that were refused, the batch; or nil and a reason, and nothing has changed. */
+/* apply(space, message, refused [, barred]): applies the moves of a message to a deferred space.  Rows of entities that
+ * are not in the space, or are keys of `barred`, are skipped, and their ids written to the list `refused`.  Returns the
+ * numbers of rows applied and refused, and the batch; or nil and a reason: then nothing has changed. */
 static int wire_apply(lua_State *L) {
     laoi_space *b = laoi_space_argument(L, 1);
     size_t size, bad = 0;
@@ -140,8 +140,8 @@ static int wire_apply(lua_State *L) {
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
     if (result != AOI_OK) bad = move_good_rows(L, 4, b, aoi_row_buffer(b->core, m.count), m.count);
     for (size_t i = 0; i < bad; i++) {
-        laoi_pushinteger(L, aoi_row_buffer(laoi_space_argument(L, 1)->core, m.count)[i].id);
-        lua_rawseti(L, 3, (laoi_index)i + 1); /* may run a finalizer, which may close the space */
+        const aoi_row *rows = aoi_row_buffer(laoi_space_argument(L, 1)->core, m.count);
+        laoi_set_item(L, 3, (laoi_index)i + 1, rows[i].id); /* may run a finalizer, which may close the space */
     }
     laoi_pushinteger(L, (int64_t)(m.count - bad));
     laoi_pushinteger(L, (int64_t)bad);
@@ -149,9 +149,9 @@ static int wire_apply(lua_State *L) {
     return 3;
 }
 
-/* moves(address, message [, bytes]): applies moves of the subscriber with that address, as nearly all messages are that a
- * service gets.  Nothing, and nothing has changed, if the message is another, has a row that cannot be made, or is of a
- * subscriber that is barred from some entity; else the number of the link if its space is to tick, or false. */
+/* moves(address, message [, bytes]): the fast path for most messages to a service: applies moves of the subscriber with
+ * that address.  Returns the number of the link if its space has to tick, else false.  Returns nothing, and changes
+ * nothing, if the message is not MOVES, has an invalid row, or its subscriber is barred from any entity. */
 int laoi_post_moves(lua_State *L) {
     post *p = laoi_post_self(L);
     size_t size = 0;
@@ -171,7 +171,7 @@ int laoi_post_moves(lua_State *L) {
     return 1;
 }
 
-/* check_rows(rows, n, values): how many rows there are, so many values each, an id and coordinates; or an error. */
+/* check_rows(rows, n, values): the number of rows in a flat array, each an id and values - 1 coordinates; or an error. */
 static int wire_check_rows(lua_State *L) {
     int dims = (int)laoi_integer(L, 3) - 1;
     size_t n = laoi_row_count(L, dims, 1);

@@ -1,7 +1,7 @@
-/* wire_outbox.c - see wire_outbox.h: rows of moves, from `move` and `flush` to a message.
+/* wire_outbox.c - see wire_outbox.h: collects moves as rows, and writes messages of them.
  *
- * The functions that a map has as its `move` and `flush` are closures over the outbox: one call from Lua to C a move.  An
- * agent that moves itself is one of thousands, and what it needs for its move lies in few places. */
+ * The `move` and `flush` of a map are closures over the outbox, so that a move is a single call from Lua to C, and reads
+ * few cache lines: a process has thousands of clients that move one entity each. */
 #include "lua/wire_outbox.h"
 
 #define OUTBOX_NAME "aoi.Outbox"
@@ -24,7 +24,7 @@ static int new_outbox(lua_State *L) {
     o->memory = laoi_memory(L);
     o->hash_key = aoi_new_hash_key(o);
     o->dims = (int)dims;
-    o->here.width = 2;
+    o->unrouted.width = 2;
     o->unused = AOI_NONE;
     o->link = link;
     o->drives = drives;
@@ -41,14 +41,14 @@ static void empty_box(outbox *o, outbox_box *b) {
     *b = (outbox_box){.width = 2};
 }
 
-/* close(): no moves any more; what is known of entities stays. */
+/* close(): drops all rows and ends `move` and `flush`; the entries stay. */
 static int outbox_close(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
-    empty_box(o, &o->here);
+    empty_box(o, &o->unrouted);
     for (uint32_t i = 0; i < o->shards; i++) empty_box(o, o->boxes + i);
     AOI_CLEAR(&o->memory, o->bytes, o->byte_cap);
     aoi_index_free(&o->memory, &o->index);
-    o->dead = true;
+    o->closed = true;
     return 0;
 }
 
@@ -65,8 +65,8 @@ static int outbox_gc(lua_State *L) {
 
 /* ---- rows --------------------------------------------------------------------------------------------------------- */
 
-static aoi_row *find_here(const outbox *o, uint32_t hash, int64_t id) {
-    const outbox_box *b = &o->here;
+static aoi_row *find_unrouted(const outbox *o, uint32_t hash, int64_t id) {
+    const outbox_box *b = &o->unrouted;
     for (uint32_t i = 0; b->count < FEW_ROWS && i < b->count; i++)
         if (b->rows[i].id == id) return b->rows + i;
     for (uint32_t at = AOI_SEEK, v; b->count >= FEW_ROWS && (v = aoi_index_next(&o->index, hash, &at)) != AOI_NONE;)
@@ -75,19 +75,19 @@ static aoi_row *find_here(const outbox *o, uint32_t hash, int64_t id) {
 }
 
 aoi_row *laoi_row_of(const outbox *o, const outbox_entry *e, int64_t id) {
-    if (!e || !e->shard) return find_here(o, aoi_id_hash(&o->hash_key, id), id);
+    if (!e || !e->shard) return find_unrouted(o, aoi_id_hash(&o->hash_key, id), id);
     const outbox_box *b = o->boxes + e->shard - 1;
     return e->row < b->count && b->rows[e->row].id == id ? b->rows + e->row : NULL;
 }
 
-/* Room for rows here; the index has it, too. */
-static bool room_here(outbox *o, size_t rows) {
-    outbox_box *b = &o->here;
+/* Reserves room for that many more unrouted rows, in the index too. */
+static bool reserve_unrouted(outbox *o, size_t rows) {
+    outbox_box *b = &o->unrouted;
     return AOI_GROW(&o->memory, b->rows, b->cap, b->count + rows) &&
            (b->count + rows < FEW_ROWS || aoi_index_reserve(&o->memory, &o->index, b->count + rows));
 }
 
-/* The row goes behind the others; there is room for it. */
+/* Appends a row without a position; its box must have room. */
 static aoi_row *add_row(outbox_box *b, int64_t id) {
     aoi_row *row = b->rows + b->count++;
     row->id = id;
@@ -101,12 +101,12 @@ static void set_place(const outbox *o, aoi_row *row, const double *pos) {
     row->pos[2] = o->dims == 3 ? pos[2] : 0;
 }
 
-static inline bool put_here(outbox *o, int64_t id, const double *pos) {
-    outbox_box *b = &o->here;
+static inline bool put_unrouted(outbox *o, int64_t id, const double *pos) {
+    outbox_box *b = &o->unrouted;
     uint32_t hash = aoi_id_hash(&o->hash_key, id);
-    aoi_row *row = find_here(o, hash, id);
+    aoi_row *row = find_unrouted(o, hash, id);
     if (!row) {
-        if (!room_here(o, 1)) return false;
+        if (!reserve_unrouted(o, 1)) return false;
         row = add_row(b, id);
         if (b->count > FEW_ROWS) aoi_index_add(&o->index, hash, b->count - 1);
         for (uint32_t i = 0; b->count == FEW_ROWS && i < FEW_ROWS; i++)
@@ -117,7 +117,7 @@ static inline bool put_here(outbox *o, int64_t id, const double *pos) {
 }
 
 bool laoi_put_row(outbox *o, outbox_entry *e, int64_t id, const double *pos) {
-    if (!e || !e->shard) return put_here(o, id, pos);
+    if (!e || !e->shard) return put_unrouted(o, id, pos);
     outbox_box *b = o->boxes + e->shard - 1;
     aoi_row *row = laoi_row_of(o, e, id);
     if (!row) {
@@ -132,7 +132,7 @@ bool laoi_put_row(outbox *o, outbox_entry *e, int64_t id, const double *pos) {
 
 static inline bool put_move(outbox *o, int64_t id, const double *pos) {
     outbox_entry *e = o->by_id.count ? outbox_find(o, id) : NULL;
-    if (!e) return put_here(o, id, pos);
+    if (!e) return put_unrouted(o, id, pos);
     if (!laoi_put_row(o, e, id, pos)) return false;
     if (e->own) {
         memcpy(e->pos, pos, (size_t)o->dims * sizeof *pos);
@@ -141,9 +141,9 @@ static inline bool put_move(outbox *o, int64_t id, const double *pos) {
     return true;
 }
 
-/* The last row takes its place. */
+/* The last row of the box replaces the dropped one. */
 void laoi_drop_row(outbox *o, uint32_t shard, aoi_row *row) {
-    outbox_box *b = shard ? o->boxes + shard - 1 : &o->here;
+    outbox_box *b = shard ? o->boxes + shard - 1 : &o->unrouted;
     uint32_t at = (uint32_t)(row - b->rows), last = b->count - 1;
     int64_t id = row->id;
     *row = b->rows[last];
@@ -160,11 +160,11 @@ void laoi_drop_row(outbox *o, uint32_t shard, aoi_row *row) {
 
 static outbox *outbox_upvalue(lua_State *L) {
     outbox *o = lua_touserdata(L, lua_upvalueindex(OUTBOX));
-    if (o->dead) luaL_error(L, "attempt to use a closed %s", o->shards ? "world" : "space");
+    if (o->closed) luaL_error(L, "attempt to use a closed %s", o->shards ? "world" : "space");
     return o;
 }
 
-/* An error of `move`; i counts the map, the message does not, however the function was called. */
+/* Raises an error of `move`; i counts the map, the message does not, with a colon or a dot. */
 static int bad_move(lua_State *L, int i, const char *why, const char *what) {
     lua_pushfstring(L, why, what);
     return luaL_error(L, "bad argument #%d to 'move' (%s)", i - 1, lua_tostring(L, -1));
@@ -191,22 +191,23 @@ static inline int move_arguments(lua_State *L, outbox *o) {
     return 0;
 }
 
-/* move(map, id, x, y [, z]): the closure. */
+/* move(map, id, x, y [, z]): the closure of `mover`. */
 static int map_move(lua_State *L) {
     return move_arguments(L, outbox_upvalue(L));
 }
 
-/* The same as a method of the outbox, whether its map is closed or not. */
+/* move(id, x, y [, z]) as a method of the outbox, whether its map is closed or not. */
 static int outbox_move(lua_State *L) {
     return move_arguments(L, laoi_outbox_self(L));
 }
 
-/* rows(t [, n]): all of them, or an error and none; where a world is refused memory, those before. */
+/* rows(t [, n]): moves from a flat array.  Applies all rows; on an error none, but in a world that is refused memory the
+ * rows before. */
 static int outbox_rows(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     size_t n = laoi_row_count(L, o->dims, 2);
-    if (!room_here(o, n)) return laoi_nomemory(L);
-    aoi_row *rows = o->here.rows + o->here.count; /* behind those that count */
+    if (!reserve_unrouted(o, n)) return laoi_nomemory(L);
+    aoi_row *rows = o->unrouted.rows + o->unrouted.count; /* reserved room as a buffer */
     laoi_read_rows(L, o->dims, 2, n, rows);
     for (size_t k = 0; k < n; k++) {
         aoi_row row = rows[k];
@@ -215,7 +216,7 @@ static int outbox_rows(lua_State *L) {
     return 0;
 }
 
-/* mover(): the function `move` of a map. */
+/* mover(): makes the function `move` of a map. */
 static int outbox_mover(lua_State *L) {
     laoi_outbox_self(L);
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));
@@ -227,7 +228,7 @@ static int outbox_mover(lua_State *L) {
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
-/* Pushes the message of that box, which is empty then. */
+/* Pushes the message of a box and empties the box. */
 static void take_message(lua_State *L, outbox *o, outbox_box *b, bool tick) {
     unsigned char few[FEW_BYTES], *bytes = few;
     uint32_t n = b->count;
@@ -242,26 +243,26 @@ static void take_message(lua_State *L, outbox *o, outbox_box *b, bool tick) {
     unsigned char *p = wire_put_moves(bytes, &m);
     for (uint32_t i = 0; i < n; i++) p = wire_put_row(p, b->rows[i].id, b->rows[i].pos, b->width, o->dims);
     lua_pushlstring(L, (const char *)bytes, size);
-    if (b == &o->here && n >= FEW_ROWS) aoi_index_clear(&o->index);
+    if (b == &o->unrouted && n >= FEW_ROWS) aoi_index_clear(&o->index);
     b->count = 0;
     b->width = 2;
     o->batches++;
     o->moves += n;
 }
 
-/* take([tick [, shard]]): the message for that shard; without one, of the rows of no shard: all that a map has. */
+/* take([tick [, shard]]): the message for a shard; without `shard`, of the unrouted rows, as for a map. */
 static int outbox_take(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     int64_t shard = lua_isnoneornil(L, 3) ? 0 : laoi_integer(L, 3);
     if (shard < 0 || shard > (int64_t)o->shards) return laoi_argerror(L, 3, "no shard %s", laoi_spell(L, shard));
-    take_message(L, o, shard ? o->boxes + shard - 1 : &o->here, lua_toboolean(L, 2));
+    take_message(L, o, shard ? o->boxes + shard - 1 : &o->unrouted, lua_toboolean(L, 2));
     return 1;
 }
 
-/* count(): rows of no shard; messages that have been taken, and their rows. */
+/* count(): the number of unrouted rows; totals of messages taken and of their rows. */
 static int outbox_count(lua_State *L) {
     const outbox *o = laoi_outbox_self(L);
-    laoi_pushinteger(L, o->here.count);
+    laoi_pushinteger(L, o->unrouted.count);
     laoi_pushinteger(L, (int64_t)o->batches);
     laoi_pushinteger(L, (int64_t)o->moves);
     return 3;
@@ -273,13 +274,13 @@ static int end_flush(lua_State *L, int status, lua_KContext context) {
     return 0;
 }
 
-/* flush(map): sends the message, if there is one.  With rows, or where that fails, it is `otherwise` that is called. */
+/* flush(map [, rows ...]): sends the unrouted rows.  With arguments, or if that fails, calls `otherwise` with them. */
 static int outbox_flush(lua_State *L) {
     outbox *o = outbox_upvalue(L);
     if (lua_isnoneornil(L, 2)) {
-        if (!o->here.count && !o->drives) return 0;
+        if (!o->unrouted.count && !o->drives) return 0;
         lua_pushvalue(L, lua_upvalueindex(FLUSH_SEND));
-        take_message(L, o, &o->here, o->drives);
+        take_message(L, o, &o->unrouted, o->drives);
         lua_call(L, 1, 1);
         if (lua_toboolean(L, -1)) return 0;
         lua_settop(L, 1);
@@ -290,7 +291,7 @@ static int outbox_flush(lua_State *L) {
     return 0;
 }
 
-/* flusher(send, otherwise): the function `flush` of a map. */
+/* flusher(send, otherwise): makes the function `flush` of a map. */
 static int outbox_flusher(lua_State *L) {
     laoi_outbox_self(L);
     lua_settop(L, 3);

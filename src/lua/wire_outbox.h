@@ -1,14 +1,14 @@
-/* wire_outbox.h - see wire.h: moves that wait in a client until they are sent, of a map or of a world.
+/* wire_outbox.h - see wire.h: the moves of a map or a world that a client has not sent yet.
  *
- *   here     rows   [ id x y z | id x y z | ... ]    of an id the last move counts
- *            index  id -> row, from 8 rows on
+ *   unrouted  rows   [ id x y z | id x y z | ... ]    one row per id: its last move
+ *             index  id -> row, from 8 rows on
  *
- * A map has no more than that: all its rows go to one place.  An outbox of a world sorts them by the shard that owns the
- * entity, and `here` are those of entities whose owner is not known:
+ * The outbox of a map has only these: all rows have one destination.  The outbox of a world sorts rows by the shard that
+ * owns the entity; the rows of entities without a known owner are `unrouted`:
  *
- *   entries[]         by id: the shard, as far as this client knows, and the row there; of an entity that this client has
- *                     entered also what it would take to enter it again: clients are the backup of shards
- *   boxes[shard - 1]  rows that wait to be sent to it
+ *   entries[]         by id: the owner as far as the client has been informed, and the row in its box; for an entity that
+ *                     this client has entered also its state, from which the client restores it after the loss of a shard
+ *   boxes[shard - 1]  rows to be sent to the shard
  *
  *   wire_outbox.c     rows: move, flush, take
  *   world_outbox.c    entries: owners, own entities */
@@ -25,26 +25,26 @@ typedef struct outbox_box {
 
 typedef struct outbox_entry {
     int64_t id;
-    uint32_t shard;  /* 0: not known; of an entry that is not `own`: unused, and then row is the next unused one */
-    uint32_t row;    /* in the shard's box, if the row there has this id: else none waits */
-    uint32_t sent;   /* the shard that its last row waits for, or went to, until `settle`; 0: none */
-    uint32_t life;   /* with kind and pos: of an own one */
+    uint32_t shard;  /* 0: not known; 0 and not `own`: a free entry, row: the next one */
+    uint32_t row;    /* valid if that row of the shard's box has this id; else the box has none */
+    uint32_t sent;   /* the destination of the last row, sent or not, until `settle`; 0: none */
+    uint32_t life;   /* life, kind, pos: valid if `own` */
     bool own, moved; /* moved: by this client */
     int64_t kind;
-    double pos[3]; /* the last one that has been asked for */
+    double pos[3]; /* of the last move */
 } outbox_entry;
 
 typedef struct outbox {
     aoi_memory memory;
     aoi_index by_id; /* of entries */
-    outbox_box here;
-    aoi_index index;       /* of the rows here */
+    outbox_box unrouted;
+    aoi_index index;       /* of the unrouted rows */
     aoi_hash_key hash_key; /* of ids */
     unsigned char *bytes;
     uint32_t byte_cap, link;
     int dims;
     bool drives; /* its messages are ticks */
-    bool dead;   /* its map is closed */
+    bool closed; /* its map or world is closed */
     uint64_t batches, moves;
     uint32_t entry_count, entry_cap, unused, shards;
     outbox_entry *entries;
@@ -53,12 +53,12 @@ typedef struct outbox {
 
 outbox *laoi_outbox_self(lua_State *L);
 
-/* The row of that id that waits; e: its entry, NULL if it has none. */
+/* The unsent row of an id, or NULL; e: its entry, NULL: the id has none. */
 aoi_row *laoi_row_of(const outbox *o, const outbox_entry *e, int64_t id);
 
-/* Makes or changes that row, here or in the shard's box; false when memory is refused. */
+/* Adds or changes that row, in the box of the entry's shard or unrouted; false when memory is refused. */
 bool laoi_put_row(outbox *o, outbox_entry *e, int64_t id, const double *pos);
-void laoi_drop_row(outbox *o, uint32_t shard, aoi_row *row); /* shard 0: here */
+void laoi_drop_row(outbox *o, uint32_t shard, aoi_row *row); /* shard 0: an unrouted row */
 
 static inline outbox_entry *outbox_find(const outbox *o, int64_t id) {
     uint32_t at = AOI_SEEK, e, hash = aoi_id_hash(&o->hash_key, id);

@@ -1,4 +1,4 @@
-/* wire_pack.c - see wire_post.h: events into messages. */
+/* wire_pack.c - see wire_post.h: collects events and writes messages. */
 #include "lua/wire_post.h"
 #include "sight/sight.h"
 
@@ -14,7 +14,7 @@ static post_place place_of(const aoi_space *core, int64_t target) {
 
 static void collect_event(post *p, const laoi_space *b, const aoi_event *ev) {
     uint32_t r = laoi_record_of_handle(p, ev->node_id), i = p->event_count;
-    if (r == AOI_NONE) return; /* of another owner, or of a link that is closed */
+    if (r == AOI_NONE) return; /* not a node of this post, or its link is removed */
     post_record *c = p->records + r;
     post_link *k = p->links + c->link;
     if (k->stale || k->space != b) return;
@@ -30,7 +30,7 @@ static void collect_event(post *p, const laoi_space *b, const aoi_event *ev) {
     laoi_queue_link(p, k);
 }
 
-/* Records of the space whose last events have been collected. */
+/* Closes the removed records of the space: all their events have been collected. */
 static void collect_closing(post *p, const laoi_space *b) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->closing_count; i++) {
@@ -67,8 +67,8 @@ static void collect_sight(post *p, const laoi_space *b, aoi_sight *sight) {
     while (sight && aoi_sight_next(sight, &ev)) collect_event(p, b, &ev);
 }
 
-/* collect(space [, sight]): takes the events that wait, those of nodes without a record included, and those of a tick of the
- * sight, which it makes.  Returns how many. */
+/* collect(space [, sight]): takes all pending events of the space, also of nodes without a record; runs a tick of the
+ * sight and takes its events.  Returns the number of events. */
 int laoi_post_collect(lua_State *L) {
     aoi_event chunk[64];
     post *p = laoi_post_self(L);
@@ -97,12 +97,12 @@ int laoi_post_collect(lua_State *L) {
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
 
-/* Room for so many bytes more; the message is p->bytes[0 .. p->size - 1]. */
+/* Reserves room for `more` bytes; the message is p->bytes[0 .. p->size - 1]. */
 static bool post_room(post *p, size_t more) {
     return AOI_GROW(&p->memory, p->bytes, p->byte_cap, p->size + more);
 }
 
-typedef struct post_group { /* what is written of a record */
+typedef struct post_group { /* the group of a record that is being written */
     const post_record *record;
     int flags, dims, width;
     uint32_t leaves, enters;
@@ -133,7 +133,7 @@ static unsigned char *post_put_place(unsigned char *q, const post_place *at, int
     return q;
 }
 
-/* The chains of a changed record. */
+/* Writes the events of a changed record. */
 static bool write_changes(post *p, uint32_t r) {
     post_record *c = p->records + r;
     post_group g = {.record = c, .width = 2, .leaves = c->chains[0].count, .enters = c->chains[1].count};
@@ -159,7 +159,7 @@ static int view_of(aoi_space *s, aoi_node node, const int64_t **ids, size_t *n) 
     return sight ? aoi_sight_view(sight, node, ids, n) : aoi_view(s, node, ids, n);
 }
 
-/* All that a node sees, or with `empty` nothing yet. */
+/* Writes the whole view of a node; with `empty` only opens the node, and its view is due later. */
 static bool write_whole(post *p, uint32_t r, bool empty) {
     post_record *c = p->records + r;
     laoi_space *b = p->links[c->link].space;
@@ -180,12 +180,12 @@ static bool write_whole(post *p, uint32_t r, bool empty) {
     }
     p->size = (uint32_t)(q - p->bytes);
     c->opened = true;
-    c->owes_whole = empty;
+    c->whole_due = empty;
     if (empty) laoi_mark_dirty(p, r);
     return true;
 }
 
-/* The first message names all records of the link; views that it has no room for follow in others. */
+/* Writes a resync, which contains all records of the link; views that exceed the message follow in later messages. */
 static bool write_resync(post *p, post_link *k) {
     if (!post_room(p, WIRE_RESYNC)) return false;
     unsigned char *q = aoi_put_bytes(aoi_put_bytes(p->bytes + p->size, 0, 4), k->number, 4);
@@ -198,19 +198,19 @@ static bool write_resync(post *p, post_link *k) {
     return true;
 }
 
-/* What the link has to tell, until the message is full.  False when memory is refused. */
+/* Writes the changes of the link until the message is full.  False when memory is refused. */
 static bool write_link(post *p, post_link *k) {
     if (k->stale && !write_resync(p, k)) return false;
     while (k->first_dirty != AOI_NONE && p->size < p->max_message) {
         uint32_t r = k->first_dirty, before = p->size;
-        if (p->records[r].owes_whole ? !write_whole(p, r, false) : !write_changes(p, r)) return false;
+        if (p->records[r].whole_due ? !write_whole(p, r, false) : !write_changes(p, r)) return false;
         if (p->records[r].closed && p->ends == before) p->ends = p->size;
         laoi_take_dirty(p, k);
     }
     return true;
 }
 
-/* A stale link waits while its space has changed since it was collected: events that wait are not in any view. */
+/* A stale link waits until its space has no uncollected events: views do not contain them yet. */
 static bool may_write(const post_link *k) {
     return k->space->core && (!k->stale || aoi_pending(k->space->core) == 0);
 }
@@ -220,7 +220,7 @@ static void forget_todo(post *p, post_subscriber *u) {
         p->links[u->first_todo].queued = false;
 }
 
-/* Whether the subscriber may be sent something now; else its links are stale. */
+/* Whether the window of the subscriber has room for a message; if not, its links become stale. */
 static bool in_window(post *p, post_subscriber *u) {
     uint32_t waiting = u->seq - u->acked;
     if (u->behind) u->behind = waiting > 0;
@@ -232,7 +232,7 @@ static bool in_window(post *p, post_subscriber *u) {
     return !u->behind;
 }
 
-/* One message of the subscriber's links; its size stays WIRE_HEAD if there is nothing to tell. */
+/* Writes one message for the subscriber; its size stays WIRE_HEAD if there are no changes. */
 static bool write_message(post *p, post_subscriber *u) {
     p->size = p->ends = WIRE_HEAD;
     if (!post_room(p, 0)) return false;
@@ -253,8 +253,8 @@ static void next_subscriber(post *p, post_subscriber *u) {
     p->touched_at = p->touched_count = p->event_count = p->place_count = 0;
 }
 
-/* Makes the next message; pushes the address of its subscriber, the message, and the length of its head and nodes that
- * end. Returns its bytes, 0: all have been packed. */
+/* Writes the next message; pushes the address of its subscriber, the message, and p->ends.  Returns the size of the
+ * message; 0: no more messages. */
 static size_t push_events(lua_State *L, post *p) {
     while (p->touched_at < p->touched_count) {
         uint32_t s = p->touched[p->touched_at];
@@ -275,7 +275,7 @@ static size_t push_events(lua_State *L, post *p) {
             laoi_pushinteger(L, u->address);
             lua_pushlstring(L, (const char *)p->bytes, size);
             laoi_pushinteger(L, p->ends);
-            u = p->subscribers + s; /* a finalizer may have run */
+            u = p->subscribers + s; /* once more: a finalizer may have run */
             u->seq = seq;
         }
         u->unsent = false;
@@ -287,9 +287,9 @@ static size_t push_events(lua_State *L, post *p) {
     return 0;
 }
 
-/* send(f, failed): calls f(address, message, length) for all messages; the first `length` bytes are its head and nodes that end.  Where that is not true, calls failed(address, bytes, what f
- * has returned).  If f raises, the rest is for the next call, and its subscriber begins again.  Returns how many were sent,
- * and their bytes. */
+/* send(f, failed): calls f(address, message, length) for each message; the first `length` bytes are the head and the
+ * groups of ended nodes.  If f returns a false value, calls failed(address, size, value).  If f raises, its subscriber is
+ * resynchronised, and the next call sends the rest.  Returns the number of messages sent, and of their bytes. */
 int laoi_post_send(lua_State *L) {
     post *p = laoi_post_self(L);
     int64_t sent = 0, bytes = 0;

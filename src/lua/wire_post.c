@@ -1,4 +1,4 @@
-/* wire_post.c - see wire_post.h: who subscribes to what. */
+/* wire_post.c - see wire_post.h: subscribers, links and records. */
 #include "lua/wire_post.h"
 
 post *laoi_post_self(lua_State *L) {
@@ -38,15 +38,15 @@ static int post_gc(lua_State *L) {
 
 /* ---- subscribers -------------------------------------------------------------------------------------------------- */
 
-/* Numbers that Lua knows are slots + 1. */
+/* Numbers of subscribers and links in Lua are slots + 1. */
 static post_subscriber *post_subscriber_at(lua_State *L, const post *p, int i) {
     uint32_t s = laoi_u32(L, i) - 1;
     if (s >= p->subscriber_count || !p->subscribers[s].used) laoi_argerror(L, i, "no such subscriber");
     return p->subscribers + s;
 }
 
-/* subscribe([address [, seq]]): `send` tells the address, without one the subscriber's number; seq is the number of the
- * message before its first one, 0 by default. */
+/* subscribe([address [, seq]]): returns the subscriber's number, which is also the default of the address.  seq: the
+ * number of the last message sent to the subscriber before, 0 by default. */
 static int post_subscribe(lua_State *L) {
     post *p = laoi_post_self(L);
     int64_t address = lua_isnoneornil(L, 2) ? 0 : laoi_integer(L, 2);
@@ -60,7 +60,7 @@ static int post_subscribe(lua_State *L) {
         p->subscribers[s].touched = false;
         p->subscriber_count++;
     } else p->free_subscriber = p->subscribers[s].links;
-    bool touched = p->subscribers[s].touched; /* one that was dropped while it was on the list */
+    bool touched = p->subscribers[s].touched; /* set: the former subscriber of the slot is still on the list */
     p->subscribers[s] = (post_subscriber){.seq = seq, .acked = seq, .links = AOI_NONE, .first_todo = AOI_NONE};
     p->subscribers[s].address = lua_isnoneornil(L, 2) ? (int64_t)s + 1 : address;
     p->subscribers[s].used = true;
@@ -79,7 +79,7 @@ static int post_unsubscribe(lua_State *L) {
     return 0;
 }
 
-/* bar(subscriber, whether): `moves` takes its messages no more, or again. */
+/* bar(subscriber, whether): `moves` refuses the subscriber's messages, or accepts them again. */
 static int post_bar(lua_State *L) {
     post_subscriber_at(L, laoi_post_self(L), 2)->barred = lua_toboolean(L, 3);
     return 0;
@@ -114,7 +114,7 @@ static void unchain_record(post *p, uint32_t r) {
 
 static void clear_chains(post_record *c) {
     c->chains[0] = c->chains[1] = (post_chain){AOI_NONE, AOI_NONE, 0};
-    c->dirty = c->owes_whole = false;
+    c->dirty = c->whole_due = false;
 }
 
 void laoi_mark_dirty(post *p, uint32_t r) {
@@ -128,7 +128,6 @@ void laoi_mark_dirty(post *p, uint32_t r) {
     if (k->first_dirty == AOI_NONE || c->closing) k->first_dirty = r;
 }
 
-/* The first changed record is done with; one that is closed is gone now. */
 void laoi_take_dirty(post *p, post_link *k) {
     uint32_t r = k->first_dirty;
     k->first_dirty = p->records[r].next_dirty;
@@ -136,8 +135,8 @@ void laoi_take_dirty(post *p, post_link *k) {
     if (p->records[r].closed) laoi_free_record(p, r);
 }
 
-/* add(link, watcher, node [, places [, wire]]): the handle of a new record, by which the space is to know the node.  wire: the
- * handle in messages, where the client has given the node one. */
+/* add(link, watcher, node [, places [, wire]]): adds a record; returns its handle, which must be the node's id in the
+ * space.  wire: the handle in messages, if the client has chosen one. */
 static int post_add(lua_State *L) {
     post *p = laoi_post_self(L);
     uint32_t l = laoi_u32(L, 2) - 1, r = p->free_record, wire = lua_isnoneornil(L, 6) ? 0 : laoi_u32(L, 6);
@@ -167,7 +166,7 @@ static int post_add(lua_State *L) {
     return 1;
 }
 
-/* remove(handle): the node is gone; the next collect of its space has its last events. */
+/* remove(handle): the node has been removed; the next collect of its space takes its last events. */
 static int post_remove(lua_State *L) {
     post *p = laoi_post_self(L);
     uint32_t r = laoi_record_of_handle(p, laoi_integer(L, 2));
@@ -178,7 +177,7 @@ static int post_remove(lua_State *L) {
     return 0;
 }
 
-/* drop(handle): a record of which nothing waits to be sent; what the space says of its node from now on is not sent. */
+/* drop(handle): removes a record without unsent changes, at once; later events of its node are not sent. */
 static int post_drop(lua_State *L) {
     post *p = laoi_post_self(L);
     uint32_t r = laoi_record_of_handle(p, laoi_integer(L, 2));
@@ -219,10 +218,10 @@ uint32_t laoi_link_of_number(const post *p, uint32_t number, int64_t address) {
     return AOI_NONE;
 }
 
-/* link(subscriber, space, number): what the subscriber has in that space, as the wire calls it. */
+/* link(subscriber, space, number): subscribes to a space; number: of the link in messages.  Returns the link. */
 static int post_add_link(lua_State *L) {
     post *p = laoi_post_self(L);
-    laoi_space *b = laoi_space_argument(L, 3); /* first: it may run a sink, which may do anything */
+    laoi_space *b = laoi_space_argument(L, 3); /* first: may call a sink, which may use this object */
     post_subscriber *u = post_subscriber_at(L, p, 2);
     uint32_t number = laoi_u32(L, 4), l = p->free_link;
     if (!b->deferred) return laoi_argerror(L, 3, "a space with deferred delivery expected");
@@ -260,7 +259,7 @@ static void unqueue_link(post *p, post_link *k) {
     if (u->last_todo == l) u->last_todo = before;
 }
 
-/* unlink(link): with its records.  Their nodes are removed by the caller; what the space still tells of them is dropped. */
+/* unlink(link): removes a link and its records.  The caller removes the nodes; their remaining events are dropped. */
 static int post_unlink(lua_State *L) {
     post *p = laoi_post_self(L);
     uint32_t l = laoi_u32(L, 2) - 1, kept = 0;
@@ -298,7 +297,7 @@ void laoi_make_all_stale(post *p, post_subscriber *u) {
     for (uint32_t l = u->links; l != AOI_NONE; l = p->links[l].next) make_stale(p, p->links + l);
 }
 
-/* ack(subscriber, seq, lost): out of range, of a message never sent or already acknowledged, it is ignored. */
+/* ack(subscriber, seq, lost): a seq that was not sent, or is acknowledged already, is ignored; lost: resynchronises. */
 static int post_ack(lua_State *L) {
     post *p = laoi_post_self(L);
     post_subscriber *u = post_subscriber_at(L, p, 2);
@@ -308,8 +307,8 @@ static int post_ack(lua_State *L) {
     return 0;
 }
 
-/* state(subscriber): number of the last message, how many are unacknowledged, whether it is behind, how many messages
- * of moves have come from it. */
+/* state(subscriber): the number of the last message, the count of unacknowledged messages, whether it is behind, the
+ * count of messages of moves received from it. */
 static int post_state(lua_State *L) {
     post *p = laoi_post_self(L);
     post_subscriber *u = post_subscriber_at(L, p, 2);

@@ -1,5 +1,4 @@
-/* world_outbox.c - see wire_outbox.h: what a client of a world knows of entities: which shard owns each, and those that it has
- * entered. */
+/* world_outbox.c - see wire_outbox.h: the entries of a client of a world: owners of entities, and own entities. */
 #include "lua/wire_outbox.h"
 #include "lua/world.h"
 
@@ -23,7 +22,7 @@ static void free_if_unknown(outbox *o, outbox_entry *e) {
     o->unused = (uint32_t)(e - o->entries);
 }
 
-/* The entity is owned by that shard, and its row waits for it; false when memory is refused, and nothing has changed. */
+/* Sets the owner and moves the unsent row to its box.  False when memory is refused: then nothing has changed. */
 static bool set_shard(outbox *o, outbox_entry *e, uint32_t shard) {
     uint32_t former = e->shard;
     aoi_row *row = former == shard ? NULL : laoi_row_of(o, e, e->id);
@@ -47,7 +46,7 @@ static uint32_t shard_argument(lua_State *L, const outbox *o, int i, int64_t lea
     return (uint32_t)shard;
 }
 
-/* set(id, shard): it is owned by that shard; 0: by none that is known.  A row of it that waits goes along. */
+/* set(id, shard): sets the owner; 0: not known.  The unsent row moves to the box of the owner. */
 static int o_set(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     int64_t id = laoi_integer(L, 2);
@@ -60,8 +59,7 @@ static int o_set(lua_State *L) {
     return done ? 0 : laoi_nomemory(L);
 }
 
-/* where(id): the shard that owns it, and the one that its last row waits for, or went to where that may still be on its
- * way; or nil. */
+/* where(id): the owner, and the destination of the last row if that may be in flight or unsent; nothing: not known. */
 static int o_where(lua_State *L) {
     const outbox *o = laoi_outbox_self(L);
     const outbox_entry *e = outbox_find(o, laoi_integer(L, 2));
@@ -72,7 +70,7 @@ static int o_where(lua_State *L) {
     return 2;
 }
 
-/* settle(id): its last row has come to its owner, unless one waits. */
+/* settle(id): the owner has received the last row; no effect while a row is unsent. */
 static int o_settle(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     outbox_entry *e = outbox_find(o, laoi_integer(L, 2));
@@ -80,34 +78,30 @@ static int o_settle(lua_State *L) {
     return 0;
 }
 
-/* pending(): the shards for which rows wait, a list, and their number. */
+/* pending(): a list of the shards with unsent rows, and its length. */
 static int o_pending(lua_State *L) {
     const outbox *o = laoi_outbox_self(L);
     int n = 0;
     lua_newtable(L);
     for (uint32_t s = 1; s <= o->shards; s++) {
         if (!o->boxes[s - 1].count) continue;
-        lua_pushinteger(L, (int)s);
-        lua_rawseti(L, -2, ++n);
+        laoi_set_item(L, -1, ++n, s);
     }
     lua_pushinteger(L, n);
     return 2;
 }
 
-/* lost(list): the entities of rows that wait, and of which no owner is known; returns their number. */
+/* lost(list): fills the list with the entities of unrouted rows; returns their number. */
 static int o_lost(lua_State *L) {
     const outbox *o = laoi_outbox_self(L);
     uint32_t n = 0;
     luaL_checktype(L, 2, LUA_TTABLE);
-    while (n < o->here.count) {
-        laoi_pushinteger(L, o->here.rows[n].id);
-        lua_rawseti(L, 2, (laoi_index)++n);
-    }
+    for (; n < o->unrouted.count; n++) laoi_set_item(L, 2, (laoi_index)n + 1, o->unrouted.rows[n].id);
     laoi_pushinteger(L, n);
     return 1;
 }
 
-/* drop(id): the row of an entity of which no owner is known; whether there was one. */
+/* drop(id): drops the unrouted row of an entity; returns whether there was one. */
 static int o_drop(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     aoi_row *row = laoi_row_of(o, NULL, laoi_integer(L, 2));
@@ -118,7 +112,7 @@ static int o_drop(lua_State *L) {
 
 /* ---- own entities ------------------------------------------------------------------------------------------------ */
 
-/* keep(id, shard, life, kind, x, y [, z]): an entity that this client has entered, or taken over. */
+/* keep(id, shard, life, kind, x, y [, z]): adds an own entity, which this client has entered or taken over. */
 static int o_keep(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     int64_t id = laoi_integer(L, 2);
@@ -128,7 +122,7 @@ static int o_keep(lua_State *L) {
     for (int a = 0; a < o->dims; a++) pos[a] = laoi_finite(L, 6 + a);
     outbox_entry *e = outbox_find(o, id);
     if (!e && !(e = new_entry(o, id))) return laoi_nomemory(L);
-    aoi_row *former = e->shard && e->shard != shard ? laoi_row_of(o, e, id) : NULL; /* of an earlier life */
+    aoi_row *former = e->shard && e->shard != shard ? laoi_row_of(o, e, id) : NULL; /* row of an earlier life */
     if (former) laoi_drop_row(o, e->shard, former);
     if (!set_shard(o, e, shard)) {
         free_if_unknown(o, e);
@@ -142,7 +136,7 @@ static int o_keep(lua_State *L) {
     return 0;
 }
 
-/* disown(id): it is another client's now; its owner is still known. */
+/* disown(id): another client has taken the entity over; the entry keeps its shard. */
 static int o_disown(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     outbox_entry *e = outbox_find(o, laoi_integer(L, 2));
@@ -152,7 +146,7 @@ static int o_disown(lua_State *L) {
     return 0;
 }
 
-/* forget(id): it has left; nothing is known of it, and no row waits. */
+/* forget(id): the entity has left: drops its entry and its unsent row. */
 static int o_forget(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     int64_t id = laoi_integer(L, 2);
@@ -166,7 +160,7 @@ static int o_forget(lua_State *L) {
     return 0;
 }
 
-/* has_moved(id): whether this client has moved that own entity. */
+/* has_moved(id): whether this client has moved its own entity. */
 static int o_has_moved(lua_State *L) {
     const outbox *o = laoi_outbox_self(L);
     const outbox_entry *e = outbox_find(o, laoi_integer(L, 2));
@@ -183,7 +177,7 @@ static int o_rekind(lua_State *L) {
     return 0;
 }
 
-/* owns(id): life, kind, x, y [, z] of that own entity; nothing: it is none. */
+/* owns(id): life, kind, x, y [, z] of an own entity; nothing: not an own entity. */
 static int o_owns(lua_State *L) {
     const outbox *o = laoi_outbox_self(L);
     const outbox_entry *e = outbox_find(o, laoi_integer(L, 2));
@@ -194,23 +188,20 @@ static int o_owns(lua_State *L) {
     return 2 + o->dims;
 }
 
-/* owned(): the ids of all own entities, and their number. */
+/* owned(): a list of the ids of all own entities, and its length. */
 static int o_owned(lua_State *L) {
     const outbox *o = laoi_outbox_self(L);
     int64_t n = 0;
     lua_newtable(L);
-    for (uint32_t i = 0; i < o->entry_count; i++) {
-        if (!o->entries[i].own) continue;
-        laoi_pushinteger(L, o->entries[i].id);
-        lua_rawseti(L, -2, (laoi_index)++n);
-    }
+    for (uint32_t i = 0; i < o->entry_count; i++)
+        if (o->entries[i].own) laoi_set_item(L, -1, (laoi_index)++n, o->entries[i].id);
     laoi_pushinteger(L, n);
     return 2;
 }
 
 /* ---- functions ---------------------------------------------------------------------------------------------------- */
 
-/* home(id, n): which of n equal buckets the id falls into, from 1 on; the same on every machine. */
+/* home(id, n): the bucket of the id among n equal buckets, from 1 on; the same on every machine. */
 static int l_home(lua_State *L) {
     uint64_t id = (uint64_t)laoi_integer(L, 1);
     int64_t n = laoi_integer(L, 2);
@@ -219,7 +210,6 @@ static int l_home(lua_State *L) {
     return 1;
 }
 
-/* Into the table on top. */
 void world_open_outbox(lua_State *L) {
     static const luaL_Reg methods[] = {{"set", o_set},
                                        {"where", o_where},
