@@ -110,8 +110,8 @@ static inline int64_t wire_get_row(const wire_moves *m, size_t i, double *pos) {
 
 uint32_t laoi_u32(lua_State *L, int i);
 
-/* Results of functions that read untrusted bytes.  laoi_refuse pushes nil and the reason, laoi_push_verdict the same, or
- * true if fault is NULL; both return the number of results. */
+/* Results of functions that read untrusted bytes.  laoi_refuse pushes nil and the reason, laoi_push_verdict the same,
+ * or true if fault is NULL; both return the number of results. */
 int laoi_refuse(lua_State *L, const char *why);
 int laoi_push_verdict(lua_State *L, const char *fault);
 

@@ -6,9 +6,9 @@
  *                                               v  the next coroutine calls `overtake` and delivers the rest
  *                                           continued
  *
- * While handlers are suspended, Lua decides for each group whether it must wait for one of them (aoi.skynet.dispatch).  A
- * process has hundreds of clients, and the memory of each is cold when a message arrives: all that every message needs is
- * in the upvalues of one closure and in the inbox. */
+ * While handlers are suspended, Lua decides for each group whether it must wait for one of them (aoi.skynet.dispatch).
+ * A process has hundreds of clients, and the memory of each is cold when a message arrives: all that every message
+ * needs is in the upvalues of one closure and in the inbox. */
 #include "lua/wire_inbox.h"
 
 /* Upvalues of `receive` and `deliver`; the last two are the names of handlers. */
@@ -152,8 +152,8 @@ static int push_ack(lua_State *L, uint32_t seq) {
     return 2;
 }
 
-/* Pushes the function for a SPECIAL entry and its arguments; returns their number.  ACKs are sent by C: the Lua code for
- * an ACK would be cold, and cost as much as the delivery of several messages. */
+/* Pushes the function for a SPECIAL entry and its arguments; returns their number.  ACKs are sent by C: the Lua code
+ * for an ACK would be cold, and cost as much as the delivery of several messages. */
 static int push_special(lua_State *L, inbox *x) {
     inbox_walk *w = &x->walk;
     const int64_t *entry = x->news + w->at - 1, what = entry[1];
@@ -178,8 +178,8 @@ static bool has_handlers(lua_State *L, inbox_walk *w, const inbox_view *v, uint3
 }
 
 /* Pushes the handler with the name in upvalue `field` of the object on top; or, where a metatable must be consulted,
- * look_up and its first two arguments: a metamethod may raise or yield in that call as a handler may.  Returns the number
- * of arguments pushed; -1: no handler. */
+ * look_up and its first two arguments: a metamethod may raise or yield in that call as a handler may.  Returns the
+ * number of arguments pushed; -1: no handler. */
 static int push_handler(lua_State *L, int field) {
     lua_pushvalue(L, lua_upvalueindex(field));
     int type = laoi_rawget(L, -2);
@@ -394,8 +394,8 @@ static int inbox_waiting(lua_State *L) {
     return 2;
 }
 
-/* overtake([list]): detaches the suspended handler; `deliver` continues after its event.  A list receives the rest of the
- * group, which `deliver` then skips.  Returns the turn of that handler; leaves, enters, values per enter of the rest. */
+/* overtake([list]): detaches the suspended handler; `deliver` continues after its event.  A list receives the rest of
+ * the group, and `deliver` skips it.  Returns the turn of that handler; leaves, enters, values per enter of the rest. */
 static int inbox_overtake(lua_State *L) {
     inbox *x = inbox_self(L);
     inbox_walk *w = &x->walk, left = *w;

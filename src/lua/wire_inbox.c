@@ -113,8 +113,8 @@ static const unsigned char *read_group(const unsigned char *p, const unsigned ch
     return g->lists + g->leaves * (size_t)g->width + g->enters * bytes_of_enter(g);
 }
 
-/* The memory of a client is cold when a message arrives.  Prefetches by stages, each for all groups before the next: the
- * index (laoi_inbox_parse), the views, their ids and handlers. */
+/* The memory of a client is cold when a message arrives.  Prefetches by stages, each for all groups before the next:
+ * the index (laoi_inbox_parse), the views, their ids and handlers. */
 static bool prepare_views(inbox *x) {
     bool room = true;
     for (uint32_t i = 0; i < x->group_count; i++) {

@@ -16,8 +16,8 @@
  *
  *   table    slot + 1 -> the object that has the handlers of the node in its fields `enter` and `leave`
  *
- * A view ignores an enter of an id that it contains, and a leave of an id that it does not: enters and leaves of a target
- * alternate, even if messages are lost.
+ * A view ignores an enter of an id that it contains, and a leave of an id that it does not: enters and leaves of a
+ * target alternate, even if messages are lost.
  *
  *   wire_inbox.c   messages to views and news     wire_dispatch.c   news to handlers, methods of the inbox */
 #ifndef LAOI_WIRE_INBOX_H

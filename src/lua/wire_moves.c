@@ -171,7 +171,7 @@ int laoi_post_moves(lua_State *L) {
     return 1;
 }
 
-/* check_rows(rows, n, values): the number of rows in a flat array, each an id and values - 1 coordinates; or an error. */
+/* check_rows(rows, n, values): the number of rows in a flat array, each an id and values - 1 coordinates; or raises. */
 static int wire_check_rows(lua_State *L) {
     int dims = (int)laoi_integer(L, 3) - 1;
     size_t n = laoi_row_count(L, dims, 1);

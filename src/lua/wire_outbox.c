@@ -1,7 +1,7 @@
 /* wire_outbox.c - see wire_outbox.h: collects moves as rows, and writes messages of them.
  *
- * The `move` and `flush` of a map are closures over the outbox, so that a move is a single call from Lua to C, and reads
- * few cache lines: a process has thousands of clients that move one entity each. */
+ * The `move` and `flush` of a map are closures over the outbox, so that a move is a single call from Lua to C, and
+ * reads few cache lines: a process has thousands of clients that move one entity each. */
 #include "lua/wire_outbox.h"
 
 #define OUTBOX_NAME "aoi.Outbox"
@@ -201,8 +201,8 @@ static int outbox_move(lua_State *L) {
     return move_arguments(L, laoi_outbox_self(L));
 }
 
-/* rows(t [, n]): moves from a flat array.  Applies all rows; on an error none, but in a world that is refused memory the
- * rows before. */
+/* rows(t [, n]): moves from a flat array.  Applies all rows; on an error none, but in a world that is refused memory
+ * the rows before. */
 static int outbox_rows(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     size_t n = laoi_row_count(L, o->dims, 2);

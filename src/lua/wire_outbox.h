@@ -3,8 +3,8 @@
  *   unrouted  rows   [ id x y z | id x y z | ... ]    one row per id: its last move
  *             index  id -> row, from 8 rows on
  *
- * The outbox of a map has only these: all rows have one destination.  The outbox of a world sorts rows by the shard that
- * owns the entity; the rows of entities without a known owner are `unrouted`:
+ * The outbox of a map has only these: all rows have one destination.  The outbox of a world sorts rows by the shard
+ * that owns the entity; the rows of entities without a known owner are `unrouted`:
  *
  *   entries[]         by id: the owner as far as the client has been informed, and the row in its box; for an entity that
  *                     this client has entered also its state, from which the client restores it after the loss of a shard

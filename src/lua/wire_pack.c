@@ -288,8 +288,8 @@ static size_t push_events(lua_State *L, post *p) {
 }
 
 /* send(f, failed): calls f(address, message, length) for each message; the first `length` bytes are the head and the
- * groups of ended nodes.  If f returns a false value, calls failed(address, size, value).  If f raises, its subscriber is
- * resynchronised, and the next call sends the rest.  Returns the number of messages sent, and of their bytes. */
+ * groups of ended nodes.  If f returns a false value, calls failed(address, size, value).  If f raises, its subscriber
+ * is resynchronised, and the next call sends the rest.  Returns the number of messages sent, and of their bytes. */
 int laoi_post_send(lua_State *L) {
     post *p = laoi_post_self(L);
     int64_t sent = 0, bytes = 0;
