@@ -1,26 +1,26 @@
-/* world_announce.c - what shards tell each other when tiles change owners, and after one of them has died:
- * lua/aoi/skynet/world/recovery.lua.
+/* world_announce.c - sends entities to their audiences when they enter, when tiles change owners, and after the loss of
+ * a shard: lua/aoi/skynet/world/recovery.lua.
  *
- *   remap      own entities go to the shards that own their tiles now, or are named to those that must hear of them now
- *   retell     every own entity is named as NEAR to its whole audience; every ghost is doubted
- *   (apply)    a ghost that is named is doubted no more: world_parts.c
- *   ids        what no shard has named is the dead one's: it waits, and then leaves
- *   restored   what goes on after it was lost is named, too */
+ *   remap      own entities are handed over to the new owners of their tiles, or sent to their new audiences
+ *   retell     every own entity is sent as NEAR to its whole audience; every ghost becomes doubted
+ *   (apply)    a row NEAR confirms the ghost: world_parts.c
+ *   ids        ghosts that stay doubted were owned by the lost shard: they leave after a while
+ *   restored   an entity that a client restores is sent as NEAR, too */
 #include "lua/world.h"
 
-/* remap(all): before close, where tiles have changed owners; all: this shard is to have no entities from now on, whatever
- * the map says. */
+/* remap(all): after tiles have changed owners, before close: reroutes own entities; all: the shard gives away all
+ * entities, whatever the map contains. */
 static int r_remap(lua_State *L) {
     world_router *r = world_self(L);
     const aoi_world *w = &r->space->core->world;
     if (lua_toboolean(L, 2)) r->self = 0;
     for (uint32_t i = 0; i < w->entity_top && i < r->record_cap; i++)
-        if (aoi_is_live(w->entities[i].generation) && !world_reconsider(r, i)) return laoi_nomemory(L);
+        if (aoi_is_live(w->entities[i].generation) && !world_reroute(r, i)) return laoi_nomemory(L);
     return 0;
 }
 
-/* retell(): before close: the epoch that is closed names every own entity as NEAR to its whole audience, whether or not
- * it moves, and each ghost is doubted until its owner has named it. */
+/* retell(): before close: the epoch sends every own entity as NEAR to its whole audience, whether it moves or not;
+ * every ghost is doubted until its owner has confirmed it. */
 static int r_retell(lua_State *L) {
     world_router *r = world_self(L);
     const aoi_world *w = &r->space->core->world;
@@ -31,16 +31,17 @@ static int r_retell(lua_State *L) {
         if (!aoi_is_live(w->entities[i].generation)) continue;
         if (!(record->flags & WORLD_REAL) && !record->doubted) record->doubted = r->epoch;
         const world_mover *mover = world_find_mover(r, i, record);
-        if ((record->flags & (WORLD_REAL | WORLD_LEFT)) != WORLD_REAL || (mover && mover->concerning)) continue;
+        if (!world_is_own(record) || (mover && mover->routed)) continue;
         (void)aoi_position(r->space->core, world_handle(r, i), pos);
         world_members all = world_audience_of(r, record, record->audience, WORLD_IS);
-        FOR_OTHERS(r, all, r->self, shard) if (!world_tell_near(r, i, shard, pos)) return laoi_nomemory(L);
+        FOR_OTHERS(r, all, r->self, shard) if (!world_write_near(r, i, shard, pos)) return laoi_nomemory(L);
     }
     return 0;
 }
 
-/* An entity that comes into the world tells its audience, but not its owner; this shard only where it comes back. */
-static int tell_new(lua_State *L, int tag) {
+/* Writes rows of a new entity for its audience except its owner; with NEAR also for this shard.  Pushes the owner, and
+ * whether this shard is in the audience. */
+static int write_new(lua_State *L, int tag) {
     world_router *r = world_self(L);
     int64_t id = laoi_integer(L, 2);
     uint32_t life = (uint32_t)laoi_integer(L, 3);
@@ -49,28 +50,28 @@ static int tell_new(lua_State *L, int tag) {
     bool here = false;
     laoi_position(L, r->space, 5, pos);
     if (world_is_wide(id) && r->width == 4) return luaL_error(L, "aoi: widen() comes first");
-    uint32_t owner = world_owner(r->map, pos), audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
+    uint32_t owner = world_owner(r->map, pos), audience = world_audience(r->map, pos);
     const world_set *set = r->map->sets + audience;
     for (uint32_t i = 0; i < set->count; i++) {
         uint32_t shard = r->map->members[set->first + i];
         here = here || shard == r->self;
-        if (shard == owner || (shard == r->self && tag == WORLD_BORN)) continue;
-        if (!world_tell_whole(r, shard, tag, id, life, kind, pos)) return laoi_nomemory(L);
+        if (shard == owner || (shard == r->self && tag == WORLD_ENTER)) continue;
+        if (!world_write_entity(r, shard, tag, id, life, kind, pos)) return laoi_nomemory(L);
     }
     laoi_pushinteger(L, owner);
     lua_pushboolean(L, here);
     return 2;
 }
 
-/* born(id, life, kind, x, y [, z]): it enters.  Returns the owner and whether this shard is in the audience. */
-static int r_born(lua_State *L) {
-    return tell_new(L, WORLD_BORN);
+/* born(id, life, kind, x, y [, z]): an entity enters.  Returns the owner and whether this shard is in the audience. */
+static int r_enter_world(lua_State *L) {
+    return write_new(L, WORLD_ENTER);
 }
 
-/* restored(id, life, kind, x, y [, z]): it was lost, and goes on. */
+/* restored(id, life, kind, x, y [, z]): the same for an entity that was lost with a shard. */
 static int r_restored(lua_State *L) {
-    return tell_new(L, WORLD_NEAR);
+    return write_new(L, WORLD_NEAR);
 }
 
 const luaL_Reg world_announce_methods[] = {
-    {"remap", r_remap}, {"retell", r_retell}, {"born", r_born}, {"restored", r_restored}, {NULL, NULL}};
+    {"remap", r_remap}, {"retell", r_retell}, {"born", r_enter_world}, {"restored", r_restored}, {NULL, NULL}};

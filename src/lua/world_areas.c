@@ -1,4 +1,4 @@
-/* world_areas.c - areas of nodes as bytes, those of a snapshot: they wait for an epoch, and travel with a hand-over. */
+/* world_areas.c - areas of nodes as bytes, in the format of snapshots: for the log of an epoch and for hand-overs. */
 #include "lua/world.h"
 #include "sight/sight.h"
 #include "snapshot/snapshot.h"
@@ -16,9 +16,9 @@ static void check_area(lua_State *L, int i, int dims, laoi_area_arg *out) {
     if (fault) laoi_argerror(L, i, "%s", fault);
 }
 
-/* ---- from and to Lua --------------------------------------------------------------------------------------------- */
+/* ---- areas from and to Lua --------------------------------------------------------------------------------------- */
 
-/* How far the area can see in the plane, what it keeps included. */
+/* The largest distance in the plane of a target in the area, its keep or margin included. */
 static double reach_of(const aoi_area *a) {
     double most = a->radius;
     if (a->shape == AOI_BOX) most = a->extents[0] > a->extents[1] ? a->extents[0] : a->extents[1];
@@ -42,7 +42,7 @@ static int push_checked(lua_State *L, const world_router *r, int i, const aoi_ar
     return 1;
 }
 
-/* pack(area, reach): a radius or a table as bytes. */
+/* pack(area, reach): a radius or a table as bytes; an error if it exceeds `reach`. */
 static int r_pack(lua_State *L) {
     world_router *r = world_self(L);
     laoi_area_arg a;
@@ -51,7 +51,7 @@ static int r_pack(lua_State *L) {
     return push_checked(L, r, 2, &a.area, reach);
 }
 
-/* unpack(bytes): a table as `space:area` gives it. */
+/* unpack(bytes): a table, as `space:area` returns it. */
 static int r_unpack(lua_State *L) {
     world_router *r = world_self(L);
     laoi_area_arg a;
@@ -62,9 +62,11 @@ static int r_unpack(lua_State *L) {
 
 /* ---- nodes of the core ------------------------------------------------------------------------------------------- */
 
-/* What a node of a sight saw, into r->ids: pairs of an id and a state.  First come those that the node holds on to, then those
- * that are hidden, then all others.  *odd: how many of the first two, *hidden: of the second. */
-static bool order_saw(world_router *r, aoi_sight *sight, aoi_node node, size_t *count, size_t *odd, size_t *hidden) {
+/* Writes the targets of a node of a sight to r->ids, as pairs of an id and a state (sight/recall.c): first the ones
+ * seen in a special state, then the hidden ones, then the others.  *special: number of the first two kinds, *hidden: of
+ * the second, *count: of all. */
+static bool order_saw(world_router *r, aoi_sight *sight, aoi_node node, size_t *count, size_t *special,
+                      size_t *hidden) {
     size_t n = aoi_sight_saw(sight, node, NULL, 0);
     if (!AOI_GROW(&r->memory, r->ids, r->id_cap, 4 * n)) return false;
     const int64_t *saw = r->ids + 2 * n;
@@ -78,14 +80,15 @@ static bool order_saw(world_router *r, aoi_sight *sight, aoi_node node, size_t *
             *to++ = saw[2 * i + 1];
         }
         if (part == 0) *hidden = (size_t)(to - r->ids) / 2;
-        if (part == 1) *odd = (size_t)(to - r->ids) / 2;
+        if (part == 1) *special = (size_t)(to - r->ids) / 2;
     }
-    *hidden = *odd - *hidden;
+    *hidden = *special - *hidden;
     *count = n;
     return true;
 }
 
-/* `ids`, which may be r->ids, as bytes; they are written over r->ids. */
+/* Pushes ids[0], ids[step] ... as bytes, without `skip` of them from skip_at on; and the width.  ids may be r->ids: the
+ * bytes overwrite them. */
 static int push_seen(lua_State *L, world_router *r, const int64_t *ids, size_t n, size_t step, size_t skip_at,
                      size_t skip) {
     if (!AOI_GROW(&r->memory, r->ids, r->id_cap, n + 1)) return laoi_nomemory(L);
@@ -97,37 +100,37 @@ static int push_seen(lua_State *L, world_router *r, const int64_t *ids, size_t n
     return 2;
 }
 
-static int push_past_walls(lua_State *L, world_router *r, aoi_sight *sight, aoi_node node) {
-    size_t n = 0, odd = 0, hidden = 0;
-    if (!order_saw(r, sight, node, &n, &odd, &hidden)) return laoi_nomemory(L);
-    unsigned char *states = laoi_newbuffer(L, odd * 16 + 1);
-    for (size_t i = 0; i < 2 * odd; i++) aoi_put_bytes(states + 8 * i, (uint64_t)r->ids[i], 8);
-    (void)push_seen(L, r, r->ids, n, 2, odd - hidden, hidden);
-    lua_pushlstring(L, (const char *)states, odd * 16);
+static int push_sight_seen(lua_State *L, world_router *r, aoi_sight *sight, aoi_node node) {
+    size_t n = 0, special = 0, hidden = 0;
+    if (!order_saw(r, sight, node, &n, &special, &hidden)) return laoi_nomemory(L);
+    unsigned char *states = laoi_newbuffer(L, special * 16 + 1);
+    for (size_t i = 0; i < 2 * special; i++) aoi_put_bytes(states + 8 * i, (uint64_t)r->ids[i], 8);
+    (void)push_seen(L, r, r->ids, n, 2, special - hidden, hidden);
+    lua_pushlstring(L, (const char *)states, special * 16);
     return 3;
 }
 
-/* seen(id, node): the ids that the node sees, as bytes of the router's width, and that width; of a node of a sight as of the last
- * tick, and bytes of what there is to say of some of them, and of targets that are hidden: of each i64 id, i64 state
- * (sight/recall.c), first of those that are among the ids, in their order. */
+/* seen(id, node): the ids that the node sees, as bytes of the router's width, and that width.  For a node of a sight,
+ * in its last tick, also i64 id, i64 state (sight/recall.c) of each target in a special state: first of targets among
+ * the ids, in the same order, then of hidden targets. */
 static int r_seen(lua_State *L) {
     world_router *r = world_self(L);
     const int64_t *ids;
     size_t n;
     aoi_node node = laoi_node(L, r->space, 2, NULL);
     aoi_sight *sight = aoi_sight_of_node(r->space->core, node);
-    if (sight) return push_past_walls(L, r, sight, node);
+    if (sight) return push_sight_seen(L, r, sight, node);
     if (aoi_view(r->space->core, node, &ids, &n) != AOI_OK) return laoi_nomemory(L);
     return push_seen(L, r, ids, n, 1, n, 0);
 }
 
-/* drop(id, node): removes a node that has been given away, without events. */
+/* drop(id, node): removes a node that has been handed over, without events. */
 static int r_drop(lua_State *L) {
     world_router *r = world_self(L);
     return aoi_give_node(r->space->core, laoi_node(L, r->space, 2, NULL)) == AOI_OK ? 0 : laoi_nomemory(L);
 }
 
-/* Reads the argument `seen` and its width into r->ids, `step` apart; returns how many. */
+/* Reads the argument `seen` of the width behind it into r->ids, `step` apart; returns the number of ids. */
 static size_t read_seen(lua_State *L, world_router *r, int i, size_t step) {
     size_t size;
     int64_t width = laoi_integer(L, i + 1);
@@ -138,12 +141,12 @@ static size_t read_seen(lua_State *L, world_router *r, int i, size_t step) {
     if (!AOI_GROW(&r->memory, r->ids, r->id_cap, n * step)) laoi_nomemory(L);
     for (size_t k = 0; k < n; k++) {
         r->ids[k * step] = world_read_id(&in, (int)width);
-        if (world_is_wide(r->ids[k * step])) r->width = 8; /* it may not be in this core, and be reported as a leave */
+        if (world_is_wide(r->ids[k * step])) r->width = 8; /* an id that is not in this core becomes a leave */
     }
     return n;
 }
 
-/* Behind the first of `seen`, which it says more of, come targets that are hidden.  Returns how many there are then. */
+/* Reads states: of the first of the n ids in r->ids, then of hidden targets, which are appended.  Returns the total. */
 static size_t read_states(lua_State *L, world_router *r, int i, size_t n) {
     size_t size, seen = 0;
     const char *bytes = luaL_optlstring(L, i, "", &size);
@@ -160,8 +163,8 @@ static size_t read_states(lua_State *L, world_router *r, int i, size_t n) {
     return n;
 }
 
-/* adopt(id, node, area, seen, width [, sight, linger [, states]]): adds the node as one that has seen these; with a sight as one
- * of its nodes, states as `seen` returns them. */
+/* adopt(id, node, area, seen, width [, sight, linger [, states]]): adds a node that has seen these ids; with `sight` as
+ * a node of the sight, with the states that `seen` returned. */
 static int r_adopt(lua_State *L) {
     world_router *r = world_self(L);
     laoi_area_arg a;
@@ -183,7 +186,7 @@ static int r_adopt(lua_State *L) {
     return laoi_done(L, result);
 }
 
-/* set(id, node, area): the whole area becomes this one. */
+/* set(id, node, area): replaces the whole area of a node. */
 static int r_set(lua_State *L) {
     world_router *r = world_self(L);
     laoi_area_arg a;

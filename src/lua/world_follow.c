@@ -1,9 +1,9 @@
-/* world_follow.c - own entities that shards far away must know: lua/aoi/skynet/world/distant.lua.
+/* world_follow.c - own entities that distant shards follow: lua/aoi/skynet/world/distant.lua.
  *
- *   record.follows -> follows[] -> ... -> AOI_NONE     the shards that follow the entity wherever it is, in no order
+ *   record.follows -> follows[] -> ... -> 0     the shards that follow the entity wherever it is, unordered
  *
- * The audience of an entity is that of its tile and its followers.  When the coming epoch is closed, a follower that
- * begins receives the entity as one that has come near, and one that ends receives that it has gone far. */
+ * The audience of an entity consists of the audience of its tile and its followers.  When an epoch is closed, a new
+ * follower receives the entity in a row NEAR, and a former follower receives a row FAR. */
 #include "lua/world.h"
 
 world_members world_audience_of(world_router *r, const world_record *record, uint32_t set, int when) {
@@ -29,7 +29,7 @@ static void free_follow(world_router *r, uint32_t *link) {
     r->free_follow = at;
 }
 
-void world_forget_follows(world_router *r, world_record *record) {
+void world_drop_follows(world_router *r, world_record *record) {
     while (record->follows) free_follow(r, &record->follows);
 }
 
@@ -56,10 +56,9 @@ static bool add_follow(world_router *r, world_record *record, uint32_t shard, in
 }
 
 bool world_take_follows(lua_State *L, world_router *r, world_record *record, int list) {
-    double shard;
     for (int i = 1;; i++) {
         lua_rawgeti(L, list, i);
-        shard = lua_tonumber(L, -1);
+        double shard = lua_tonumber(L, -1);
         lua_pop(L, 1);
         if (!(shard >= 1 && shard <= r->map->shards)) return true;
         if (!add_follow(r, record, (uint32_t)shard, WORLD_FOLLOWS)) return false;
@@ -71,37 +70,33 @@ int world_push_follows(lua_State *L, world_router *r, const world_record *record
     if (!record->follows) lua_pushnil(L);
     else lua_newtable(L);
     for (uint32_t at = record->follows; at; at = r->follows[at].next) {
-        if (r->follows[at].state == WORLD_ENDS) continue;
-        lua_pushinteger(L, r->follows[at].shard);
-        lua_rawseti(L, -2, ++n);
+        if (r->follows[at].state != WORLD_ENDS) laoi_set_item(L, -1, ++n, r->follows[at].shard);
     }
     return 1;
 }
 
-/* follow(id, shard, whether): that shard knows the own entity from the coming epoch on, wherever it is; or no farther
- * than its tile's audience does. */
+/* follow(id, shard, whether): from the coming epoch on the shard receives the own entity wherever it is; or only while
+ * the shard is in the audience of its tile. */
 static int r_follow(lua_State *L) {
     world_router *r = world_self(L);
     world_record *record;
     uint32_t slot = world_slot(r, laoi_integer(L, 2), &record);
-    int64_t shard = laoi_integer(L, 3);
     bool begins = lua_toboolean(L, 4);
     if (!record || !(record->flags & WORLD_REAL)) return laoi_argerror(L, 2, "it is none of this shard's own");
-    if (shard < 1 || shard > (int64_t)r->map->shards)
-        return laoi_argerror(L, 3, "the map has %d shards", (int)r->map->shards);
+    const uint32_t shard = world_shard_argument(L, r->map, 3);
     uint32_t *link = &record->follows;
     while (*link && r->follows[*link].shard != shard) link = &r->follows[*link].next;
     world_follow *f = *link ? r->follows + *link : NULL;
-    if (!f && begins && !add_follow(r, record, (uint32_t)shard, WORLD_BEGINS)) return laoi_nomemory(L);
+    if (!f && begins && !add_follow(r, record, shard, WORLD_BEGINS)) return laoi_nomemory(L);
     if (f && begins && f->state == WORLD_ENDS) f->state = WORLD_FOLLOWS;
     if (f && !begins) {
         if (f->state == WORLD_BEGINS) free_follow(r, link);
         else f->state = WORLD_ENDS;
     }
-    return world_reconsider(r, slot) ? 0 : laoi_nomemory(L);
+    return world_reroute(r, slot) ? 0 : laoi_nomemory(L);
 }
 
-/* doubt(id): a ghost that no owner has named yet: it may be named as one that comes near. */
+/* doubt(id): marks a ghost that no owner has confirmed yet: a row NEAR may confirm it. */
 static int r_doubt(lua_State *L) {
     world_router *r;
     world_record *record = world_argument(L, &r);

@@ -1,11 +1,11 @@
-/* world_map.c - the tiles of the plane: which shard owns each, and which shards must hear of an entity that stands there.
+/* world_map.c - the tiles of the plane, for Lua: the owner of each tile, and the shards that receive entities on it.
  *
- *   tile       floor(x / side), side a power of two: the same on every machine, to the last bit
- *   grid       columns x rows of tiles from `first` on; the outermost tiles go on for ever
- *   audience   of a tile: all shards that own a tile within `halo` tiles of it, on either axis; the owner is among them
- *   box        what Lua has of a map: the shared tiles (world_tiles.c), others after `assign`
+ *   tile       floor(x / side), side a power of two: exactly the same on every machine
+ *   grid       columns x rows of tiles from `first` on; the outermost tiles are unbounded
+ *   audience   of a tile: all shards that own a tile within `halo` tiles of it, on either axis, its owner included
+ *   box        the userdata of a map: refers to shared tiles (world_tiles.c), to other ones after `assign`
  *
- * To cut coordinates off at the grid's edge never makes two tiles more distant, so nothing is missed out there. */
+ * Clamping coordinates to the grid never increases the distance of two tiles, so audiences outside are complete. */
 #include "lua/world.h"
 
 #define MAP_NAME "aoi.world.map"
@@ -25,7 +25,7 @@ uint32_t world_tile(const world_map *m, double x, double y) {
 
 bool world_stays(const world_map *m, uint32_t shard, const double *pos) {
     double h = m->hysteresis;
-    if (m->owners[world_tile(m, pos[0], pos[1])] == shard) return true;
+    if (world_owner(m, pos) == shard) return true;
     return h > 0 && (m->owners[world_tile(m, pos[0] - h, pos[1] - h)] == shard ||
                      m->owners[world_tile(m, pos[0] + h, pos[1] - h)] == shard ||
                      m->owners[world_tile(m, pos[0] - h, pos[1] + h)] == shard ||
@@ -53,7 +53,13 @@ static uint32_t tile_arg(lua_State *L, const world_map *m) {
     return world_tile(m, x, y);
 }
 
-/* owner(x, y): the shard of that place. */
+uint32_t world_shard_argument(lua_State *L, const world_map *m, int i) {
+    int64_t shard = laoi_integer(L, i);
+    if (shard < 1 || shard > (int64_t)m->shards) laoi_argerror(L, i, "the map has %d shards", (int)m->shards);
+    return (uint32_t)shard;
+}
+
+/* owner(x, y): the owner of the tile there. */
 static int m_owner(lua_State *L) {
     const world_map *m = check_map(L);
     lua_pushinteger(L, m->owners[tile_arg(L, m)]);
@@ -62,21 +68,18 @@ static int m_owner(lua_State *L) {
 
 int world_push_shards(lua_State *L, world_members shards) {
     lua_createtable(L, (int)shards.count, 0);
-    for (uint32_t i = 0; i < shards.count; i++) {
-        lua_pushinteger(L, shards.at[i]);
-        lua_rawseti(L, -2, (laoi_index)i + 1);
-    }
+    for (uint32_t i = 0; i < shards.count; i++) laoi_set_item(L, -1, (laoi_index)i + 1, shards.at[i]);
     return 1;
 }
 
-/* audience(x, y): a list of shards, the owner among them. */
+/* audience(x, y): a list of the shards in the audience of the tile there. */
 static int m_audience(lua_State *L) {
     const world_map *m = check_map(L);
-    const world_set *set = m->sets + world_audience(m, tile_arg(L, m));
+    const world_set *set = m->sets + m->audience[tile_arg(L, m)];
     return world_push_shards(L, (world_members){m->members + set->first, set->count});
 }
 
-/* stays(shard, x, y): whether a real of that shard remains its own there. */
+/* stays(shard, x, y): whether a real entity of the shard stays with it there. */
 static int m_stays(lua_State *L) {
     const world_map *m = check_map(L);
     double pos[2] = {laoi_finite(L, 3), laoi_finite(L, 4)};
@@ -84,8 +87,8 @@ static int m_stays(lua_State *L) {
     return 1;
 }
 
-/* around(x, y, ex, ey): the shards of all tiles that the box touches, grown by the hysteresis: an entity in the box is
- * real in one of them. */
+/* around(x, y, ex, ey): the owners of all tiles that the box, enlarged by the hysteresis, touches: an entity in the box
+ * is real in one of these shards. */
 static int m_around(lua_State *L) {
     const world_map *m = check_map(L);
     double x = laoi_finite(L, 2), y = laoi_finite(L, 3);
@@ -101,8 +104,7 @@ static int m_around(lua_State *L) {
             uint16_t owner = m->owners[r * m->columns + c];
             if (seen[owner]) continue;
             seen[owner] = 1;
-            lua_pushinteger(L, owner);
-            lua_rawseti(L, -2, (int)++n);
+            laoi_set_item(L, -1, (laoi_index)++n, owner);
         }
     }
     return 1;
@@ -110,7 +112,7 @@ static int m_around(lua_State *L) {
 
 enum { ASSIGNED_ROW = 6 };
 
-/* Each tile with its owner; the audiences of all around. */
+/* Sets the owners of the tiles; recomputes the audiences within the halo of their bounding rectangle. */
 static bool assign_rows(world_map *m, const unsigned char *bytes, size_t size) {
     uint32_t left = m->columns, low = m->rows, right = 0, high = 0;
     for (size_t i = 0; i < size; i += ASSIGNED_ROW) {
@@ -121,13 +123,12 @@ static bool assign_rows(world_map *m, const unsigned char *bytes, size_t size) {
         low = y < low ? y : low;
         high = y > high ? y : high;
     }
-    return world_find_audiences(m, left > m->halo ? left - m->halo : 0, low > m->halo ? low - m->halo : 0,
-                                m->columns - 1 - right > m->halo ? right + m->halo : m->columns - 1,
-                                m->rows - 1 - high > m->halo ? high + m->halo : m->rows - 1);
+    return world_find_audiences(m, world_halo_low(m, left), world_halo_low(m, low),
+                                world_halo_high(m, right, m->columns), world_halo_high(m, high, m->rows));
 }
 
-/* assign(rows): tiles change owners: u32 tile, row * columns + column, u16 shard, and so on.  Sets stay what they are.
- * Raises where a tile or a shard is none, or memory is refused, and then has changed nothing. */
+/* assign(rows): gives tiles new owners; a row is u32 tile (row * columns + column), u16 shard.  Numbers of sets stay
+ * valid.  Raises an error for an invalid tile or shard, or if memory is refused: then nothing has changed. */
 static int m_assign(lua_State *L) {
     world_box *box = world_check_box(L, 1);
     const world_map *m = box->map;
@@ -151,7 +152,7 @@ static int m_assign(lua_State *L) {
     return 0;
 }
 
-/* owners(): of all tiles, as `map` takes them. */
+/* owners(): the owners of all tiles as a string, in the format of the option of `map`. */
 static int m_owners(lua_State *L) {
     const world_map *m = check_map(L);
     size_t n = (size_t)m->columns * m->rows;
@@ -168,7 +169,7 @@ static int m_gc(lua_State *L) {
     return 0;
 }
 
-/* Owners from bytes; the number of the last shard, 0: some tile has none. */
+/* Reads the owners; returns the largest shard number, 0: a tile has no owner. */
 static uint32_t fill_owners(world_map *m, const unsigned char *bytes, uint32_t n) {
     uint32_t last = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -179,9 +180,8 @@ static uint32_t fill_owners(world_map *m, const unsigned char *bytes, uint32_t n
     return last;
 }
 
-/* map { columns, rows, column, row, tile, hysteresis, halo, owners [, shards] }: owners is a string of u16, row after
- * row; `column` and `row` are the tile where the grid begins; shards: as many as there are, whether or not they own a
- * tile. */
+/* map { columns, rows, column, row, tile, hysteresis, halo, owners [, shards] }: owners is a string of u16, row by row;
+ * `column` and `row` are the first tile of the grid; shards: their number, if some of them own no tile. */
 static int l_map(lua_State *L) {
     static const char *const names[] = {"columns", "rows", "halo", "column", "row", "tile", "hysteresis"};
     double v[7];

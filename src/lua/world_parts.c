@@ -1,18 +1,18 @@
-/* world_parts.c - what one shard tells another about an epoch: sections of rows, written and read.
+/* world_parts.c - parts: the data of an epoch from one shard for another, sections of rows.
  *
  *   part      u8 version (1), u8 kind (3), u8 bytes of an id (4 or 8), u8 dimensions, then sections by ascending tag
  *   section   u8 tag, u32 rows, u32 bytes, the rows
  *
- *   tag       row                                      when
- *   1 MOVE    id, f64 x, y [, z]                       an entity that the reader has as a ghost has moved
- *   2 NEAR    id, u32 life, i64 kind, x, y [, z]       comes near: the reader gets a ghost
- *   3 FAR     id, x, y [, z]                           is near no more
- *   4 GONE    id                                       has left the world
- *   5 BORN    as NEAR                                  has entered the world
- *   6 KIND    id, i64 kind
+ *   tag       row                                      meaning for the receiver
+ *   1 MOVE    id, f64 x, y [, z]                       its ghost moves
+ *   2 NEAR    id, u32 life, i64 kind, x, y [, z]       joins the audience of the entity: adds a ghost
+ *   3 FAR     id, x, y [, z]                           leaves the audience of the entity: removes its ghost
+ *   4 GONE    id                                       the entity has left the world
+ *   5 ENTER   as NEAR                                  the entity has entered the world
+ *   6 KIND    id, i64 kind                             the entity has a new kind
  *   7 to 13   written and read in Lua, with the same section heads
  *
- * `check` takes any bytes: nil and a reason, never an error.  `apply` is for what `check` has passed. */
+ * check_part accepts any bytes and raises no errors.  The other functions are for parts that it has accepted. */
 #include "base/crc32.h"
 #include "lua/world.h"
 
@@ -25,7 +25,7 @@ static size_t row_size(int tag, int width, int dims) {
     case WORLD_FAR:
         return id + position;
     case WORLD_NEAR:
-    case WORLD_BORN:
+    case WORLD_ENTER:
         return id + 12 + position;
     case WORLD_KIND:
         return id + 8;
@@ -42,13 +42,10 @@ unsigned char *world_append(aoi_memory *m, world_bytes *b, size_t more) {
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* part(shard): what the closed epoch has for it, a string; nil: nothing.  It is forgotten here. */
+/* part(shard): takes the part of the closed epoch for a shard, a string; nil: it has no rows. */
 static int r_part(lua_State *L) {
     world_router *r = world_self(L);
-    int64_t shard = laoi_integer(L, 2);
-    if (shard < 1 || shard > (int64_t)r->map->shards)
-        return laoi_argerror(L, 2, "the map has %d shards", (int)r->map->shards);
-    world_bytes *out = r->out + shard * WORLD_TAGS;
+    world_bytes *out = r->out + (size_t)world_shard_argument(L, r->map, 2) * WORLD_TAGS;
     size_t size = 0;
     for (int tag = 1; tag < WORLD_TAGS; tag++) size += out[tag].size ? SECTION_HEAD + (size_t)out[tag].size : 0;
     if (!size) return 0;
@@ -78,7 +75,7 @@ typedef struct section {
     world_reader in;
 } section;
 
-/* The next section of a part; false at its end, or where *fault says what is wrong. */
+/* Reads the next section of a part; false at its end, or on a fault, which *fault then describes. */
 static bool next_section(world_reader *r, section *s, const char **fault) {
     if (!world_left(r)) return false;
     if (world_left(r) < SECTION_HEAD) *fault = "section cut off";
@@ -114,7 +111,7 @@ static const char *part_head_fault(const unsigned char *bytes, size_t size, int 
     return bytes[3] != dims ? "wrong dimensions" : NULL;
 }
 
-/* check_part(bytes, dimensions): true; or nil and a reason. */
+/* check_part(bytes, dimensions): true, or nil and a reason. */
 static int l_check_part(lua_State *L) {
     size_t size;
     const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
@@ -141,7 +138,7 @@ static bool find_section(const unsigned char *bytes, size_t size, int tag, secti
     return false;
 }
 
-/* section(bytes, tag): the rows as a string, and their number; nothing where there is no such one. */
+/* section(bytes, tag): the rows as a string, and their number; nothing if the part has no such section. */
 static int l_section(lua_State *L) {
     size_t size;
     const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
@@ -154,12 +151,12 @@ static int l_section(lua_State *L) {
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
-/* The slot of a ghost; AOI_NONE: it is unknown, which may be while a part of a dead process may be missing (`unsure`).
- * What is none must never come else, and ends the world. */
+/* The slot of a ghost; AOI_NONE: unknown, which is legal after the loss of a process (`parts_missing`).  In other cases
+ * a row for an entity that is not a ghost violates the protocol: the error ends the world. */
 static uint32_t ghost_slot(lua_State *L, world_router *r, int64_t id, const char *what) {
     world_record *record;
     uint32_t slot = world_slot(r, id, &record);
-    if (!record && r->unsure) return AOI_NONE;
+    if (!record && r->parts_missing) return AOI_NONE;
     if (!record || record->flags & WORLD_REAL)
         luaL_error(L, "aoi: shard %d received that %s is %s, which is %s there", (int)r->self, laoi_spell(L, id), what,
                    record ? "its own" : "unknown");
@@ -176,19 +173,19 @@ static void apply_move(lua_State *L, world_router *r, section *s, int width) {
             aoi_index_fetch(ids, aoi_id_hash(&r->space->core->world.hash_key, world_read_id(&ahead, width)));
         }
         uint32_t slot = ghost_slot(L, r, world_read_id(&s->in, width), "moved");
-        for (int a = 0; a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
+        world_read_position(&s->in, pos, r->space->dims);
         if (slot != AOI_NONE) laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), pos));
     }
 }
 
-/* A ghost that was doubted is named again: by its owner, or, in the place where a lost one goes on, by its new one.  Of a
- * former life, of which the end was lost with a shard, what has seen it gets the leave. */
-static bool name_again(lua_State *L, world_router *r, int64_t id, uint32_t life, uint64_t kind, const double *pos) {
+/* Whether the row confirms a doubted ghost, from its owner or, after a loss, from its new owner: then updates the ghost.
+ * A ghost of an earlier life, the end of which was lost with a shard, leaves the core: its viewers receive leaves. */
+static bool confirm_ghost(lua_State *L, world_router *r, int64_t id, uint32_t life, uint64_t kind, const double *pos) {
     world_record *record;
     uint32_t slot = world_slot(r, id, &record);
     if (!record || record->flags & WORLD_REAL) return false;
     if (record->life != life) laoi_done(L, aoi_leave(r->space->core, world_handle(r, slot)));
-    if (record->life != life || !(record->doubted || r->unsure)) return false;
+    if (record->life != life || !(record->doubted || r->parts_missing)) return false;
     record->doubted = 0;
     laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), pos));
     if (aoi_kind_of(r->space->core, slot) != kind)
@@ -203,8 +200,8 @@ static void apply_enter(lua_State *L, world_router *r, section *s, int width) {
         uint32_t life = (uint32_t)world_read(&s->in, 4);
         uint64_t kind = world_read(&s->in, 8);
         aoi_entity e = {0, 0};
-        for (int a = 0; a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
-        if (name_again(L, r, id, life, kind, pos)) continue;
+        world_read_position(&s->in, pos, r->space->dims);
+        if (confirm_ghost(L, r, id, life, kind, pos)) continue;
         int result = aoi_enter(r->space->core, id, pos, kind, &e);
         if (result == AOI_EEXIST)
             luaL_error(L, "aoi: shard %d received entity %s twice", (int)r->self, laoi_spell(L, id));
@@ -213,13 +210,13 @@ static void apply_enter(lua_State *L, world_router *r, section *s, int width) {
     }
 }
 
-/* FAR, GONE, KIND.  A ghost that is wanted goes where it is far, and stays. */
+/* Applies FAR, GONE or KIND.  On FAR a wanted ghost is not removed: it moves to the given position. */
 static void apply_other(lua_State *L, world_router *r, section *s, int tag, int width) {
     for (size_t i = 0; i < s->rows; i++) {
         int64_t id = world_read_id(&s->in, width);
         uint64_t kind = tag == WORLD_KIND ? world_read(&s->in, 8) : 0;
         double pos[3] = {0};
-        for (int a = 0; tag == WORLD_FAR && a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
+        if (tag == WORLD_FAR) world_read_position(&s->in, pos, r->space->dims);
         uint32_t slot = ghost_slot(L, r, id, tag == WORLD_KIND ? "of another kind" : "far");
         if (slot == AOI_NONE) continue;
         if (tag == WORLD_KIND) laoi_done(L, aoi_set_kind(r->space->core, world_handle(r, slot), kind));
@@ -230,9 +227,8 @@ static void apply_other(lua_State *L, world_router *r, section *s, int tag, int 
     }
 }
 
-/* apply(tag, bytes, unsure): the rows with that tag, as ghosts.  unsure: a part of an earlier epoch may be missing, as its
- * process has died: rows of ghosts that are unknown here are skipped, and those that are known may be named again.
- * Returns their number. */
+/* apply(tag, bytes, parts_missing): applies the rows with that tag to ghosts; returns their number.  parts_missing:
+ * parts of earlier epochs may be lost with a process: skips rows of unknown ghosts, and NEAR confirms known ones. */
 static int r_apply(lua_State *L) {
     world_router *r = world_self(L);
     size_t size;
@@ -241,15 +237,15 @@ static int r_apply(lua_State *L) {
     section s;
     if (tag < 1 || tag >= WORLD_TAGS || !find_section(bytes, size, tag, &s)) return 0;
     width = bytes[2];
-    r->unsure = lua_toboolean(L, 4);
+    r->parts_missing = lua_toboolean(L, 4);
     laoi_pushinteger(L, (int64_t)s.rows);
     if (tag == WORLD_MOVE) apply_move(L, r, &s, width);
-    else if (tag == WORLD_NEAR || tag == WORLD_BORN) apply_enter(L, r, &s, width);
+    else if (tag == WORLD_NEAR || tag == WORLD_ENTER) apply_enter(L, r, &s, width);
     else apply_other(L, r, &s, tag, width);
     return 1;
 }
 
-/* apply_moves(): the moves of the closed epoch, of own entities and of those that have been handed over. */
+/* apply_moves(): applies the moves of the closed epoch, of own entities and of ones that have been handed over. */
 static int r_apply_moves(lua_State *L) {
     world_router *r = world_self(L);
     for (uint32_t i = 0; i < r->closed_count; i++)
@@ -260,7 +256,7 @@ static int r_apply_moves(lua_State *L) {
     return 0;
 }
 
-/* closed_rows(epoch): what apply_moves would apply, as MOVES of client 0, batch `epoch`. */
+/* closed_rows(epoch): the moves that apply_moves would apply, as MOVES of client 0, batch `epoch`. */
 static int r_closed_rows(lua_State *L) {
     world_router *r = world_self(L);
     const aoi_entity_record *entities = r->space->core->world.entities;
@@ -277,7 +273,6 @@ static int r_closed_rows(lua_State *L) {
     return 1;
 }
 
-/* crc32(bytes). */
 static int l_crc32(lua_State *L) {
     size_t size;
     const char *bytes = luaL_checklstring(L, 1, &size);

@@ -1,7 +1,7 @@
-/* world_queries.c - what a router says of its entities. */
+/* world_queries.c - methods of a router that only read. */
 #include "lua/world.h"
 
-/* where(id): the position of an own entity after all that has been accepted; nothing if it is none. */
+/* where(id): the position of an own entity after all accepted moves; nothing: not an own entity. */
 static int r_where(lua_State *L) {
     world_router *r = world_self(L);
     world_record *record;
@@ -13,7 +13,7 @@ static int r_where(lua_State *L) {
     return r->space->dims;
 }
 
-/* life(id): of an entity of the core, real or ghost; nothing if it is not there. */
+/* life(id): the life of an entity of the core, real or ghost; nothing: not in the core. */
 static int r_life(lua_State *L) {
     world_router *r;
     const world_record *record = world_argument(L, &r);
@@ -22,7 +22,7 @@ static int r_life(lua_State *L) {
     return 1;
 }
 
-/* counts(): reals, ghosts, and the rows written so far: moves, nears, fars. */
+/* counts(): reals, ghosts; totals of rows written of MOVE, NEAR, FAR. */
 static int r_counts(lua_State *L) {
     world_router *r = world_self(L);
     const aoi_world *w = &r->space->core->world;
@@ -40,52 +40,50 @@ static int r_counts(lua_State *L) {
 
 enum { OWN, DISTANT, DOUBTED };
 
-static bool is_among(const world_router *r, uint32_t slot, int what, int64_t epoch) {
+static bool matches_question(const world_router *r, uint32_t slot, int what, int64_t epoch) {
     const world_record *record = r->records + slot;
     double pos[3];
     if (what == OWN) return world_is_own(record);
     if (what == DOUBTED) return record->doubted && record->doubted <= epoch;
     (void)aoi_position(r->space->core, world_handle(r, slot), pos);
-    return !(record->flags & WORLD_REAL) &&
-           !world_has_member(r->map, world_audience(r->map, world_tile(r->map, pos[0], pos[1])), r->self);
+    return !(record->flags & WORLD_REAL) && !world_has_member(r->map, world_audience(r->map, pos), r->self);
 }
 
-/* ids(what [, epoch]): a list of the "own" entities; of the ghosts that are "distant", here though their tiles do not concern
- * this shard; or of those that have been "doubted" since that epoch or an earlier one; and their number. */
+/* ids(what [, epoch]): a list of ids and its length: "own" entities; "distant" ghosts, on tiles without this shard in
+ * the audience; or ghosts "doubted" since that epoch or an earlier one. */
 static int r_ids(lua_State *L) {
     static const char *const whats[] = {"own", "distant", "doubted", NULL};
     world_router *r = world_self(L);
     const int what = luaL_checkoption(L, 2, NULL, whats);
     const int64_t epoch = what == DOUBTED ? laoi_integer(L, 3) : 0;
     int64_t n = 0;
-    lua_newtable(L); /* it may run a finalizer, which may close the space */
+    lua_newtable(L); /* may run a finalizer, which may close the space */
     for (uint32_t i = 0; r->space->core && i < r->space->core->world.entity_top && i < r->record_cap; i++) {
         const aoi_entity_record *e = r->space->core->world.entities + i;
-        if (!aoi_is_live(e->generation) || !is_among(r, i, what, epoch)) continue;
-        laoi_pushinteger(L, e->id);
-        lua_rawseti(L, -2, (laoi_index)++n);
+        if (!aoi_is_live(e->generation) || !matches_question(r, i, what, epoch)) continue;
+        laoi_set_item(L, -1, (laoi_index)++n, e->id);
     }
     laoi_pushinteger(L, n);
     return 2;
 }
 
-/* wholes(): pairs of an entity with traits and a shard that receives it as a whole, since the last call; and how many. */
+/* wholes(): a flat list of pairs, an entity with traits and a shard that receives it as NEAR, since the last call; and
+ * the number of pairs. */
 static int r_wholes(lua_State *L) {
     world_router *r = world_self(L);
     uint32_t n = r->whole_count;
     lua_createtable(L, (int)(2 * n), 0);
     for (uint32_t i = 0; i < n; i++) {
-        laoi_pushinteger(L, r->wholes[i].id);
-        lua_rawseti(L, -2, (laoi_index)(2 * i) + 1);
-        laoi_pushinteger(L, r->wholes[i].shard);
-        lua_rawseti(L, -2, (laoi_index)(2 * i) + 2);
+        laoi_set_item(L, -1, (laoi_index)(2 * i) + 1, r->wholes[i].id);
+        laoi_set_item(L, -1, (laoi_index)(2 * i) + 2, r->wholes[i].shard);
     }
     r->whole_count = 0;
     laoi_pushinteger(L, n);
     return 2;
 }
 
-/* audience(id): the shards that know the entity in the closed epoch, as far as this one does; nil: it is not in the core. */
+/* audience(id): the shards that receive an entity in the closed epoch, known exactly only for an own entity; nothing:
+ * not in the core. */
 static int r_audience(lua_State *L) {
     world_router *r;
     const world_record *record = world_argument(L, &r);
@@ -93,5 +91,5 @@ static int r_audience(lua_State *L) {
 }
 
 const luaL_Reg world_query_methods[] = {{"wholes", r_wholes}, {"audience", r_audience}, {"where", r_where},
-                                           {"life", r_life},     {"counts", r_counts},     {"ids", r_ids},
-                                           {NULL, NULL}};
+                                        {"life", r_life},     {"counts", r_counts},     {"ids", r_ids},
+                                        {NULL, NULL}};

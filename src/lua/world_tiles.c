@@ -1,16 +1,16 @@
-/* world_tiles.c - the tiles of a map, shared by all that have the same one in a process: shards and their exchange, each
- * in a Lua state and a thread of its own.
+/* world_tiles.c - the tiles of a map, shared within a process by shards and their exchange, each of which has its own
+ * Lua state and thread.
  *
  *   owners[]     by row * columns + column: the shard of each tile
- *   audience[]   the same: the set of all shards that own a tile within `halo` tiles of it, on either axis
- *   sets[]       equal ones are one, so that two are compared by number
- *   maps         list of the maps of this process; one that stands there is never changed, and goes with its last user
+ *   audience[]   by the same index: the set of all shards that own a tile within `halo` tiles, on either axis
+ *   sets[]       distinct sets, so that two are compared by number
+ *   maps         list of the shared maps of this process: immutable, reference-counted
  *
- * To change one is to make another: a copy, which becomes the one that stands there already if that is equal, numbers of
- * sets included.  What has been made of the same map by the same change is.
+ * A changed map is a copy, which is replaced by a shared map that equals it, numbers of sets included: the same change
+ * to the same map in several threads gives one map.
  *
- * An audience is the union of what the tile's window sees in each of its rows; rows and columns are gone through as runs
- * of equal items, of which most windows have one. */
+ * Audiences are computed axis by axis: a union along each row, then along each column.  A line is processed as runs of
+ * equal items; most windows lie within one run. */
 #include "lua/world.h"
 
 #include <stdatomic.h>
@@ -24,7 +24,7 @@ static void *process_memory(void *ud, void *ptr, size_t osize, size_t nsize) {
     return NULL;
 }
 
-static aoi_memory shared_memory(void) { /* Lua's own ends with its state */
+static aoi_memory shared_memory(void) { /* not a Lua state's: maps outlive states */
     return (aoi_memory){.alloc = process_memory};
 }
 
@@ -43,7 +43,7 @@ bool world_has_member(const world_map *m, uint32_t set, uint32_t shard) {
     return bsearch(&key, members, m->sets[set].count, sizeof *members, by_shard) != NULL;
 }
 
-/* The set of the members that stand behind the last one; they become its own unless there is an equal one. */
+/* The set of the `count` items behind the last member: an existing equal set, or a new one that includes them. */
 static uint32_t intern_set(world_map *m, uint32_t count) {
     aoi_memory memory = shared_memory();
     const uint16_t *members = m->members + m->member_count;
@@ -69,12 +69,12 @@ static uint32_t single_set(world_map *m, uint16_t shard) {
     return intern_set(m, 1);
 }
 
-typedef struct tile_run { /* equal items of a line */
+typedef struct tile_run { /* a run of equal items of a line; last: index of its last item */
     uint32_t last, set;
 } tile_run;
 
-/* The union of their sets; AOI_NONE when memory is refused. */
-static uint32_t unite(world_map *m, const tile_run *runs, uint32_t count) {
+/* The union of the sets of runs; AOI_NONE when memory is refused. */
+static uint32_t union_set(world_map *m, const tile_run *runs, uint32_t count) {
     aoi_memory memory = shared_memory();
     size_t room = 0;
     if (count == 1) return runs->set;
@@ -95,7 +95,7 @@ static uint32_t unite(world_map *m, const tile_run *runs, uint32_t count) {
 
 /* ---- audiences --------------------------------------------------------------------------------------------------- */
 
-/* Each item of a line becomes the union of those within the halo.  runs: room for one an item. */
+/* Replaces each item of a line by the union of the items within the halo.  runs: a buffer of `count` items. */
 static bool widen_line(world_map *m, uint32_t *line, uint32_t count, uint32_t stride, tile_run *runs) {
     uint32_t n = 0, first = 0, last = 0, set = AOI_NONE;
     for (uint32_t i = 0; i < count; i++) {
@@ -103,11 +103,11 @@ static bool widen_line(world_map *m, uint32_t *line, uint32_t count, uint32_t st
         runs[n - 1].last = i;
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t left = i > m->halo ? i - m->halo : 0, right = count - 1 - i > m->halo ? i + m->halo : count - 1;
+        uint32_t left = world_halo_low(m, i), right = world_halo_high(m, i, count);
         bool same = set != AOI_NONE;
         while (runs[first].last < left) first++, same = false;
         while (runs[last].last < right) last++, same = false;
-        if (!same && (set = unite(m, runs + first, last - first + 1)) == AOI_NONE) return false;
+        if (!same && (set = union_set(m, runs + first, last - first + 1)) == AOI_NONE) return false;
         line[(size_t)i * stride] = set;
     }
     return true;
@@ -125,12 +125,11 @@ static bool fill_window(world_map *m, uint32_t *window, const uint16_t *owners, 
     return true;
 }
 
-/* The audiences of the tiles of a rectangle, edges included, follow from the owners of those around it. */
+/* Computes the audiences of the tiles of a rectangle, edges included, from the owners of the tiles within the halo. */
 bool world_find_audiences(world_map *m, uint32_t left, uint32_t low, uint32_t right, uint32_t high) {
     aoi_memory memory = shared_memory();
-    uint32_t x0 = left > m->halo ? left - m->halo : 0, y0 = low > m->halo ? low - m->halo : 0;
-    uint32_t width = (m->columns - 1 - right > m->halo ? right + m->halo : m->columns - 1) - x0 + 1;
-    uint32_t height = (m->rows - 1 - high > m->halo ? high + m->halo : m->rows - 1) - y0 + 1;
+    uint32_t x0 = world_halo_low(m, left), width = world_halo_high(m, right, m->columns) - x0 + 1;
+    uint32_t y0 = world_halo_low(m, low), height = world_halo_high(m, high, m->rows) - y0 + 1;
     size_t cells = (size_t)width * height, longest = width > height ? width : height;
     uint32_t *window = aoi_resize(&memory, NULL, 0, cells * sizeof *window);
     tile_run *runs = aoi_resize(&memory, NULL, 0, longest * sizeof *runs);
@@ -158,7 +157,7 @@ void world_drop_map(world_map *m) {
     aoi_resize(&memory, m, sizeof *m, 0);
 }
 
-/* A block that has the same in it; NULL: refused, and *done is false. */
+/* A copy of a block of `cap` bytes with `size` used ones; NULL: memory refused, and *done is false. */
 static void *copy_block(const void *from, size_t size, size_t cap, bool *done) {
     aoi_memory memory = shared_memory();
     void *block = cap ? aoi_resize(&memory, NULL, 0, cap) : NULL;
@@ -184,7 +183,7 @@ world_map *world_new_map(const world_map *like) {
     return NULL;
 }
 
-static atomic_flag maps_busy = ATOMIC_FLAG_INIT; /* for the list and the users of each: never held for long */
+static atomic_flag maps_busy = ATOMIC_FLAG_INIT; /* protects the list and the counts of users; held briefly */
 static world_map *maps;
 
 static void lock_maps(void) {
