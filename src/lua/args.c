@@ -1,4 +1,4 @@
-/* args.c - see binding.h.  Numbers are taken strictly: a string that looks like one is no coordinate. */
+/* args.c - see binding.h.  A string is never converted to a number. */
 #include "lua/binding.h"
 
 #include <stdarg.h>
@@ -7,8 +7,8 @@
 
 /* ---- errors ------------------------------------------------------------------------------------------------------- */
 
-/* In the registry while laoi_call_as calls: the name, or false without one, and how many arguments less count; the
- * argument that was refused without a name. */
+/* Registry keys during laoi_call_as: the name, or false without one, and `less`; the number of the argument that was
+ * refused in a call without a name. */
 static const char CALLED_AS = 0, COUNTED_LESS = 0, REFUSED = 0;
 
 static void set_registry(lua_State *L, const char *key, int i) {
@@ -46,8 +46,8 @@ int laoi_call_as(lua_State *L) {
     return called_as(L, lua_pcallk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, named, called_as), named);
 }
 
-/* Whether what runs was called by laoi_call_as itself: handlers that it calls are none of it. */
-static bool is_called_by_it(lua_State *L) {
+/* Whether the running function was called by laoi_call_as directly, not by a handler. */
+static bool is_called_by_call_as(lua_State *L) {
     lua_Debug ar;
     return lua_getstack(L, 1, &ar) && lua_getinfo(L, "f", &ar) && lua_tocfunction(L, -1) == laoi_call_as;
 }
@@ -63,7 +63,7 @@ int laoi_argerror(lua_State *L, int i, const char *format, ...) {
         get_registry(L, &COUNTED_LESS);
         return luaL_error(L, "bad argument #%d to '%s' (%s)", i - (int)lua_tointeger(L, -1), lua_tostring(L, -2), why);
     }
-    if (lua_isboolean(L, -1) && is_called_by_it(L)) {
+    if (lua_isboolean(L, -1) && is_called_by_call_as(L)) {
         lua_pushinteger(L, i);
         set_registry(L, &REFUSED, lua_gettop(L));
         lua_pushstring(L, why);
@@ -85,20 +85,20 @@ int laoi_typeerror(lua_State *L, int i, const char *expected) {
 }
 
 int laoi_nomemory(lua_State *L) {
-    lua_pushliteral(L, "not enough memory"); /* Lua's own words */
+    lua_pushliteral(L, "not enough memory"); /* the message of Lua itself */
     return lua_error(L);
 }
 
 /* ---- self ---------------------------------------------------------------------------------------------------------- */
 
-static const char MARK = 0; /* its address stands in every space, and in nothing else */
+static const char MARK = 0; /* its address is the mark of spaces */
 
 void laoi_mark(laoi_space *b) {
     b->mark = &MARK;
 }
 
-/* space.move(id, x, y) with a dot has the id for its space. */
-static int no_space(lua_State *L) {
+/* Raises the error for argument 1: space.move(id, x, y) with a dot passes the id as the space. */
+static int not_a_space(lua_State *L) {
     lua_Debug ar;
     bool dot = lua_type(L, 1) == LUA_TNUMBER && lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) &&
                !strcmp(ar.namewhat, "field");
@@ -122,9 +122,9 @@ void *laoi_object(lua_State *L, const char *name) {
 static laoi_space *maybe_at(lua_State *L, int i) {
     laoi_space *b = lua_touserdata(L, i);
     if (!b || lua_rawlen(L, i) != sizeof *b || b->mark != &MARK) {
-        if (i == 1) no_space(L);
+        if (i == 1) not_a_space(L);
         laoi_typeerror(L, i, "aoi.space");
-        return NULL; /* for those that do not know that errors do not return */
+        return NULL; /* for static analysis: errors do not return */
     }
     b->calls++;
     return b;
@@ -141,7 +141,7 @@ void laoi_refuse_played(lua_State *L, const laoi_space *b) {
 laoi_space *laoi_space_argument(lua_State *L, int i) {
     laoi_space *b = maybe_at(L, i);
     laoi_refuse_played(L, b);
-    if (b->sink_due && b->core) laoi_hand_on(L, b, i); /* which may do anything */
+    if (b->sink_due && b->core) laoi_hand_on(L, b, i); /* may close the space */
     if (!b->core) luaL_error(L, "attempt to use a closed space");
     return b;
 }
@@ -346,7 +346,7 @@ static int bad_row_number(lua_State *L, int i, int row, const char *expected) {
     return laoi_argerror(L, i, "row %d: finite number expected, got %s", row, not_finite(lua_tonumber(L, -1)));
 }
 
-/* Row k, whose values begin at `at` on the stack; `numbers`: all of them are numbers. */
+/* Reads row k, the values of which begin at `at` on the stack; numbers: all values are numbers. */
 static inline void array_row(lua_State *L, int dims, int i, size_t k, int at, bool numbers, int64_t *id, double *pos) {
     int row = (int)k + 1;
     if (!numbers && lua_type(L, at) != LUA_TNUMBER) {
@@ -363,10 +363,10 @@ static inline void array_row(lua_State *L, int dims, int i, size_t k, int at, bo
     }
 }
 
-enum { ROWS_AT_ONCE = 4 }; /* 16 values: there is always room for LUA_MINSTACK, 20 */
+enum { ROWS_AT_ONCE = 4 }; /* at most 16 values, within LUA_MINSTACK, 20 */
 
-/* n rows from `first` on, some at once, so that a value costs two calls of Lua's and no more; the steps are from one id,
- * or position, to the next. */
+/* Reads n rows from `first` on, several at once, so that a value costs only two calls of Lua; id_step, pos_step:
+ * strides of the results. */
 static inline void array_rows(lua_State *L, int dims, int i, size_t first, size_t n, int64_t *ids, size_t id_step,
                               double *pos, size_t pos_step) {
     int top = lua_gettop(L), stride = dims + 1;

@@ -1,11 +1,11 @@
-/* classes.c - classes of objects that stand on a space: aoi.Sync, aoi.Sight, aoi.History, aoi.Observer.
+/* classes.c - classes of objects that belong to a space: aoi.Sync, aoi.Sight, aoi.History, aoi.Observer.
  *
  *   userdata { core, ... } --user value--> { the space's userdata }      an object keeps its space alive
  *        | metatable
  *        v
  *   { __name, __gc = __close = close, __tostring, __index = { methods } }
  *
- * The space frees what is open on it when it closes, so that an object's core is valid while both are open. */
+ * A space that closes frees the cores of its objects, except an observer's: a core is valid while both are open. */
 #include "lua/binding.h"
 
 #include <string.h>
@@ -59,12 +59,12 @@ static int child_close(lua_State *L) {
     return laoi_close_child(L, lua_touserdata(L, lua_upvalueindex(LAOI_CLASS)));
 }
 
-/* The method: what has an argument means something else, as a door. */
+/* The method `close`; an argument is an error, as a call close(door) is a mistake. */
 static int close_method(lua_State *L) {
     const laoi_class *c = lua_touserdata(L, lua_upvalueindex(LAOI_CLASS));
     const laoi_child *self = laoi_child_maybe(L, c);
     laoi_no_more(L, 2);
-    laoi_refuse_played(L, self->space); /* the collector closes at any time */
+    laoi_refuse_played(L, self->space); /* only here: the collector may close at any time */
     return c->close ? c->close(L) : child_close(L);
 }
 
@@ -82,7 +82,7 @@ int laoi_done(lua_State *L, int result) {
     return luaL_error(L, "aoi: %s", aoi_result_text(result));
 }
 
-/* The same as laoi_set_functions, of functions that know the class. */
+/* As laoi_set_functions; with c, the class is a further upvalue. */
 static void set_class_functions(lua_State *L, int meta, const laoi_class *c, const luaL_Reg *f) {
     for (; f->name; f++) {
         lua_pushvalue(L, meta);

@@ -12,7 +12,7 @@
 #error "aoi needs Lua 5.1 or newer"
 #endif
 
-/* Handlers may yield from 5.3 on.  Before that a continuation is never called. */
+/* Handlers may yield since Lua 5.3.  In earlier versions a continuation is never called. */
 #if LUA_VERSION_NUM >= 503
 #define LAOI_YIELDS 1
 #else
@@ -23,7 +23,7 @@ typedef intptr_t lua_KContext;
 #define lua_callk(L, n, r, ctx, k) ((void)(ctx), (void)(k), lua_call(L, n, r))
 #define lua_pcallk(L, n, r, h, ctx, k) ((void)(ctx), (void)(k), lua_pcall(L, n, r, h))
 #define lua_isyieldable(L) ((void)(L), 0)
-#if LUA_VERSION_NUM == 502 /* where these are macros of those above, each would end at itself */
+#if LUA_VERSION_NUM == 502 /* there these are macros of the functions above: avoid recursion */
 #undef lua_call
 #undef lua_pcall
 #define lua_call(L, n, r) ((lua_callk)((L), (n), (r), 0, NULL))
@@ -31,7 +31,7 @@ typedef intptr_t lua_KContext;
 #endif
 #endif
 
-/* One table goes with each space. */
+/* Userdata with one table as user value. */
 #if LUA_VERSION_NUM >= 504
 #define laoi_newuserdata(L, size) lua_newuserdatauv((L), (size), 1)
 #define laoi_gettable(L, i) ((void)lua_getiuservalue((L), (i), 1))
@@ -46,7 +46,7 @@ typedef intptr_t lua_KContext;
 #define laoi_settable(L, i) ((void)lua_setfenv((L), (i)))
 #endif
 
-/* Plain memory that is garbage as soon as it is off the stack. */
+/* A buffer that is collected after it has left the stack. */
 #if LUA_VERSION_NUM >= 504
 #define laoi_newbuffer(L, size) lua_newuserdatauv((L), (size), 0)
 #else
@@ -74,7 +74,7 @@ typedef intptr_t lua_KContext;
 #define laoi_rawgeti(L, i, n) (lua_rawgeti((L), (i), (n)), lua_type((L), -1))
 #endif
 
-/* Reads and writes an array; `plain`: that has no metatable, where lua_geti and lua_seti do the same and are quicker. */
+/* Raw access to an array; plain: it has no metatable, so that the faster lua_geti and lua_seti are equivalent. */
 #if LUA_VERSION_NUM >= 503
 #define laoi_geti(L, i, n, plain) ((plain) ? lua_geti((L), (i), (n)) : lua_rawgeti((L), (i), (n)))
 #define laoi_seti(L, i, n, plain) ((plain) ? lua_seti((L), (i), (n)) : lua_rawseti((L), (i), (n)))
@@ -89,13 +89,13 @@ static inline bool laoi_is_plain(lua_State *L, int i) {
     return false;
 }
 
-/* Pushes that field of the table at i, whatever a metatable says, and returns the type. */
+/* Pushes a field of the table at i without metamethods; returns the type. */
 static inline int laoi_rawfield(lua_State *L, int i, const char *name) {
     lua_pushstring(L, name);
     return laoi_rawget(L, i > 0 ? i : i - 1);
 }
 
-/* Pushes the text of debug.traceback, from the level of the function that raised on. */
+/* Pushes the text of debug.traceback from that level on. */
 static inline void laoi_traceback(lua_State *L, int level) {
 #if LUA_VERSION_NUM >= 502
     luaL_traceback(L, L, NULL, level);
@@ -110,14 +110,14 @@ static inline void laoi_traceback(lua_State *L, int level) {
 #endif
 }
 
-/* An index into a table fits lua_Integer since 5.3, an int before. */
+/* The type of an index into a table: lua_Integer since 5.3, int before. */
 #if LUA_VERSION_NUM >= 503
 typedef lua_Integer laoi_index;
 #else
 typedef int laoi_index;
 #endif
 
-/* Ids: any lua_Integer, or whole numbers within 2^53 where Lua has no integers.  False if it is none of them. */
+/* Reads an id: any lua_Integer; before 5.3 a whole number within 2^53.  False for other numbers. */
 static inline bool laoi_tointeger(lua_State *L, int i, int64_t *out) {
 #if LUA_VERSION_NUM >= 503
     int whole;

@@ -1,17 +1,17 @@
-/* deliver.c - events to handlers.
+/* deliver.c - calls handlers for events.
  *
  *   space:move(...) -> laoi_deliver -> pcall( run: take the oldest, call its handler, again ) -> finish -> back to Lua
  *
- * There is no recursion: a call made inside a handler finds the delivery under way and only leaves its events in the
- * queue.  "Under way" must not be fooled by a handler that yielded: while it is suspended, calls of other coroutines
- * deliver as usual, and it goes on with whatever waits when it is resumed.  A delivery that cannot be suspended is
- * simply counted (`solid`); of one that can, the coroutine is kept in a weak set and asked for its status.
+ * There is no recursion: a call made by a handler detects the active delivery and leaves its events in the queue.  A
+ * delivery with a suspended handler is not active: other coroutines deliver as usual, and after the resume it continues
+ * with the events that are then in the queue.  A delivery that cannot be suspended is counted (`unsuspendable`); the
+ * coroutine of one that can be is an item of a weak set, and its status is examined.
  *
- * The queue is the only cursor: an event is taken before its handler runs, so that an error or a yield loses nothing,
- * and the loop asks each time whether the space is still open. */
+ * The queue is the only cursor: an event is taken before its handler runs, so that an error or a yield loses no events,
+ * and the loop tests before each event whether the space is still open. */
 #include "lua/binding.h"
 
-/* stack of the loop: the space, its table, then what one event needs; from WATCHER on only where on_error is set */
+/* stack of the loop: the space, its table, then the data of one event; from WATCHER on only if on_error is set */
 enum { SELF = 1, TABLE = 2, HANDLER = 3, WATCHER = 4, TARGET = 5, NODE = 6, TRACER = 7 };
 
 static inline void push_ids(lua_State *L, const aoi_queued *ev) {
@@ -37,7 +37,7 @@ void laoi_push_tracer(lua_State *L, int t) {
 /* on_error(err, watcher, target, node_id, traceback); the ids are still on the stack, the error on top. */
 static void call_on_error(lua_State *L, lua_KContext count) {
     lua_rawgeti(L, TABLE, LAOI_ON_ERROR);
-    if (lua_isnil(L, -1)) { /* taken away in the meantime */
+    if (lua_isnil(L, -1)) { /* unset by the handler */
         lua_pop(L, 1);
         lua_error(L);
     }
@@ -45,7 +45,7 @@ static void call_on_error(lua_State *L, lua_KContext count) {
     lua_pushvalue(L, WATCHER);
     lua_pushvalue(L, TARGET);
     lua_pushvalue(L, NODE);
-    if (laoi_rawgeti(L, TABLE, LAOI_TRACEBACK) != LUA_TSTRING) { /* none where memory ran out */
+    if (laoi_rawgeti(L, TABLE, LAOI_TRACEBACK) != LUA_TSTRING) { /* none if memory was refused */
         lua_pop(L, 1);
         lua_pushnil(L);
     }
@@ -63,8 +63,7 @@ static int look_up(lua_State *L) {
     return 1;
 }
 
-/* The lookup may run a metamethod, whose error on_error takes like one of a handler: then the stack is as call_on_error
- * wants it. */
+/* Looks the handler up; an error of a metamethod is for on_error, and leaves the stack as call_on_error expects it. */
 static int look_up_guarded(lua_State *L, const aoi_queued *ev, const char *name) {
     push_ids(L, ev);
     lua_rawgeti(L, TABLE, LAOI_TRACER);
@@ -77,10 +76,10 @@ static int look_up_guarded(lua_State *L, const aoi_queued *ev, const char *name)
     return lua_toboolean(L, HANDLER) ? HANDLER_FOUND : NO_HANDLER;
 }
 
-/* Puts the handler of the event in the place of what the node has for it, which is at HANDLER. */
+/* Replaces the value at HANDLER, a function or a table of handlers, by the handler for the event. */
 static int find_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev, int type) {
     if (type == LUA_TNIL) return NO_HANDLER;
-    if (type == LUA_TTABLE) { /* a table of handlers: looked up each time, so that code can be reloaded */
+    if (type == LUA_TTABLE) { /* looked up for each event, so that code can be reloaded */
         const char *name = ev->kind == AOI_ENTER ? "enter" : "leave";
         if (b->has_on_error && lua_getmetatable(L, HANDLER)) {
             lua_pop(L, 1);
@@ -92,7 +91,7 @@ static int find_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev,
     return lua_toboolean(L, -1) ? HANDLER_FOUND : NO_HANDLER;
 }
 
-/* Takes the next event.  In a deferred space a handler may have moved entities: what waits may have become void. */
+/* Takes the next event.  Settles first: in a deferred space a handler may have cancelled events by moving entities. */
 static inline const aoi_queued *next_event(lua_State *L, laoi_space *b) {
     if (!b->core) return NULL;
     if (!aoi_settle(b->core)) laoi_nomemory(L);
@@ -100,7 +99,7 @@ static inline const aoi_queued *next_event(lua_State *L, laoi_space *b) {
     return e || !b->core->layers ? e : aoi_layers_take(b->core);
 }
 
-/* Calls the handler at HANDLER, which may set or take away on_error itself: what holds is what is set before the call. */
+/* Calls the handler at HANDLER.  The handler may set or unset on_error: the setting before the call applies. */
 static void call_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev, lua_KContext count) {
     if (!b->has_on_error) {
         push_ids(L, ev);
@@ -114,8 +113,8 @@ static void call_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev
     if (lua_pcallk(L, 3, 0, TRACER, count, again) > 1) call_on_error(L, count); /* neither LUA_OK nor LUA_YIELD */
 }
 
-/* Any handler, of this type, at HANDLER.  Looking it up may run a metamethod, so that the queue's record is copied. */
-static void deliver_with_care(lua_State *L, laoi_space *b, const aoi_queued *e, int type, lua_KContext count) {
+/* Calls a handler of any type, at HANDLER.  Copies the record of the queue, as the lookup may run a metamethod. */
+static void deliver_checked(lua_State *L, laoi_space *b, const aoi_queued *e, int type, lua_KContext count) {
     aoi_queued ev = *e;
     int found = find_handler(L, b, &ev, type);
     laoi_forget_freed(L, b, TABLE);
@@ -124,19 +123,19 @@ static void deliver_with_care(lua_State *L, laoi_space *b, const aoi_queued *e, 
     lua_settop(L, TABLE);
 }
 
-/* ---- handlers that call each other for ever ---------------------------------------------------------------------------- */
+/* ---- endless deliveries ------------------------------------------------------------------------------------------------ */
 
-enum { CALM = 1000, MOST_OF_A_PAIR = 100000 }; /* events of one delivery */
+enum { CHECK_FROM = 1000, MOST_PAIR_EVENTS = 100000 }; /* events of one delivery */
 
-/* Whether one pair has had too many events.  One is under suspicion at a time: until it has not come for so many events
- * that the next one is, for twice as many (Brent's search for a cycle).  An endless chain of handlers is a cycle. */
+/* Whether a pair has too many events: an endless chain of handlers is a cycle.  Counts the events of one pair at a
+ * time; after `window` events of other pairs it counts another pair, with a double window (Brent's cycle detection). */
 static bool is_endless(laoi_repeated *r, const aoi_queued *e) {
     if (e->watcher == r->watcher && e->target == r->target && e->node_id == r->node_id) {
         r->absent = 0;
-        return ++r->events >= MOST_OF_A_PAIR;
+        return ++r->events >= MOST_PAIR_EVENTS;
     }
-    if (++r->absent <= r->patience) return false;
-    *r = (laoi_repeated){e->watcher, e->target, e->node_id, .patience = 2 * r->patience + 1};
+    if (++r->absent <= r->window) return false;
+    *r = (laoi_repeated){e->watcher, e->target, e->node_id, .window = 2 * r->window + 1};
     return false;
 }
 
@@ -145,24 +144,24 @@ static int raise_endless(lua_State *L, const laoi_repeated *r) {
                *target = laoi_spell(L, r->target);
     return luaL_error(
         L, "%d events of node %s of entity %s about entity %s in one call: handlers move it in and out for ever",
-        MOST_OF_A_PAIR, node, watcher, target);
+        MOST_PAIR_EVENTS, node, watcher, target);
 }
 
-/* The loop; on the stack there are the space and its table.  Each call of Lua's counts here: a plain function is called
- * with what the queue's record says, and leaves the stack as it was. */
+/* The loop; the stack has the space and its table.  Calls of the Lua API dominate the cost: for a plain function it
+ * pushes only the arguments, and the call leaves the stack as it was. */
 static int run(lua_State *L, lua_KContext count) {
     laoi_space *b = lua_touserdata(L, SELF);
     const aoi_queued *e;
     for (; (e = next_event(L, b)) != NULL; count++) {
         uint32_t ref = laoi_handler(e->kind, aoi_user_data_of(b->core, e->node));
         int type = ref ? laoi_rawgeti(L, TABLE, (laoi_index)ref) : LUA_TNIL;
-        if (count >= CALM && is_endless(&b->repeated, e)) {
-            deliver_with_care(L, b, e, type, count + 1);
+        if (count >= CHECK_FROM && is_endless(&b->repeated, e)) {
+            deliver_checked(L, b, e, type, count + 1);
             if (b->core && (aoi_pending(b->core) || b->core->layers)) return raise_endless(L, &b->repeated);
             continue;
         }
         if (type != LUA_TFUNCTION || b->has_on_error || aoi_has_freed(b->core)) {
-            deliver_with_care(L, b, e, type, count + 1);
+            deliver_checked(L, b, e, type, count + 1);
             continue;
         }
         push_ids(L, e);
@@ -172,7 +171,7 @@ static int run(lua_State *L, lua_KContext count) {
     return 1;
 }
 
-/* Its continuation after a handler that yielded or, under on_error, raised. */
+/* The continuation of `run` after a handler that has yielded or, with on_error set, raised. */
 static int again(lua_State *L, int status, lua_KContext count) {
     if (status > 1) call_on_error(L, count);
     lua_settop(L, TABLE);
@@ -184,7 +183,7 @@ static int loop(lua_State *L) {
     return run(L, 0);
 }
 
-/* ---- deliveries under way ------------------------------------------------------------------------------------------------ */
+/* ---- active deliveries --------------------------------------------------------------------------------------------------- */
 
 enum { COUNTS = 1, SUSPENDABLE = 2 }; /* bits of a delivery's context */
 
@@ -194,7 +193,7 @@ static bool is_live(lua_State *L, lua_State *co) { /* running, or waiting for a 
 }
 
 static bool under_way(lua_State *L, laoi_space *b) {
-    if (b->solid) return true;
+    if (b->unsuspendable) return true;
     if (!b->suspendable) return false;
     bool live = false, any = false;
     laoi_gettable(L, 1);
@@ -205,13 +204,13 @@ static bool under_way(lua_State *L, laoi_space *b) {
         lua_pop(L, live ? 2 : 1);
     }
     lua_pop(L, 2);
-    if (!any) b->suspendable = 0; /* all of them died suspended */
+    if (!any) b->suspendable = 0; /* all coroutines have been collected while suspended */
     return live;
 }
 
 static lua_KContext begin(lua_State *L, laoi_space *b) {
     if (!lua_isyieldable(L)) {
-        b->solid++;
+        b->unsuspendable++;
         return 0;
     }
     laoi_gettable(L, 1);
@@ -226,7 +225,7 @@ static lua_KContext begin(lua_State *L, laoi_space *b) {
 
 static void end(lua_State *L, laoi_space *b, lua_KContext ctx) {
     if (!(ctx & SUSPENDABLE)) {
-        b->solid--;
+        b->unsuspendable--;
         return;
     }
     if (b->suspendable) b->suspendable--;
@@ -241,13 +240,13 @@ static void end(lua_State *L, laoi_space *b, lua_KContext ctx) {
     lua_pop(L, 1);
 }
 
-/* Also the continuation: the delivery is over, by itself or by an error, which goes on unchanged. */
+/* Ends a delivery, also as the continuation; rethrows its error. */
 static int finish(lua_State *L, int status, lua_KContext ctx) {
     laoi_space *b = lua_touserdata(L, SELF);
     end(L, b, ctx);
     b->flushing = false;
     if (status > 1) {
-        if (b->core) aoi_keep_order(b->core); /* the others stay queued in order */
+        if (b->core) aoi_keep_order(b->core); /* the remaining events stay queued in order */
         return lua_error(L);
     }
     return ctx & COUNTS ? 1 : 0;
@@ -256,7 +255,7 @@ static int finish(lua_State *L, int status, lua_KContext ctx) {
 static void push_loop(lua_State *L) {
 #if LUA_VERSION_NUM >= 502
     (void)L;
-    lua_pushcfunction(L, loop); /* no memory: a light C function */
+    lua_pushcfunction(L, loop); /* a light C function: allocates no memory */
 #else
     lua_getfenv(L, SELF);
     lua_rawgeti(L, -1, LAOI_LOOP);
@@ -280,7 +279,7 @@ static int deliver(lua_State *L, laoi_space *b, bool counts) {
 
 int laoi_deliver(lua_State *L, laoi_space *b, bool counts) {
     bool waits = aoi_pending(b->core), later = waits && under_way(L, b);
-    b->flushing |= later; /* by the delivery that is under way */
+    b->flushing |= later; /* the active delivery takes them */
     if (!waits || later) {
         if (counts) lua_pushinteger(L, 0);
         return counts;

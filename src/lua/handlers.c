@@ -1,31 +1,27 @@
-/* handlers.c - which functions a node calls.
+/* handlers.c - the handlers of nodes.
  *
  *   node -> user data: two refs      ref -> space's table [ref] = function or table of handlers
- *                                    [function] = ref, and `uses` counts the nodes that have it
+ *                                    [function] = ref, and `uses` counts the nodes with the function
  *
- * Thousands of nodes usually share a few functions: each stands in the table once, where it stays in the cache, and a
- * node costs 8 bytes.  A function whose last node is gone is forgotten.
+ * Thousands of nodes usually share a few functions: the table has each function once, so that it stays in the cache,
+ * and a node costs 8 bytes.  A function is removed with its last node.
  *
- * Memory.  Places are made first, which may raise; filling a place that is there cannot.  A function that got its places
- * when something later failed is remembered as `orphan` and forgotten by the next call. */
+ * Memory: keys are added to the table first, which may raise; assigning to an existing key cannot.  A function added
+ * before a later step failed is still in `prepared`, and removed by the next call. */
 #include "lua/binding.h"
 
-static void *resize_slots(laoi_space *b, void *p, size_t osize, size_t nsize) {
-    return b->alloc(b->ud, p, osize, nsize);
-}
-
-static bool grow(laoi_space *b, void **items, uint32_t *cap, uint32_t need, size_t size) {
-    if (need < *cap) return true;
+static bool grow_uses(laoi_space *b, uint32_t need) {
+    if (need < b->use_cap) return true;
     uint32_t to = need + need / 2 + 8;
-    void *p = resize_slots(b, *items, *cap * size, to * size);
+    void *p = b->alloc(b->ud, b->uses, b->use_cap * sizeof *b->uses, to * sizeof *b->uses);
     if (!p) return false;
-    *items = p;
-    *cap = to;
+    b->uses = p;
+    b->use_cap = to;
     return true;
 }
 
-/* Out of the table at index t; needs no memory. */
-static void forget(lua_State *L, laoi_space *b, int t, uint32_t ref) {
+/* Removes a handler from the table at index t; needs no memory. */
+static void remove_handler(lua_State *L, laoi_space *b, int t, uint32_t ref) {
     lua_rawgeti(L, t, (laoi_index)ref);
     lua_pushnil(L);
     lua_rawset(L, t); /* the key is the function itself */
@@ -35,11 +31,11 @@ static void forget(lua_State *L, laoi_space *b, int t, uint32_t ref) {
     b->unused_ref = ref;
 }
 
-static void let_go(lua_State *L, laoi_space *b, int t, uint32_t ref) {
-    if (ref && --b->uses[ref].count == 0) forget(L, b, t, ref);
+static void release_handler(lua_State *L, laoi_space *b, int t, uint32_t ref) {
+    if (ref && --b->uses[ref].count == 0) remove_handler(L, b, t, ref);
 }
 
-/* The number of the function at index i, 0 for nil; a new one has no uses yet. */
+/* The ref of the function at index i, 0 for nil; adds a new function, without uses. */
 static uint32_t intern(lua_State *L, laoi_space *b, int t, int i) {
     if (lua_isnil(L, i)) return 0;
     lua_pushvalue(L, i);
@@ -48,13 +44,13 @@ static uint32_t intern(lua_State *L, laoi_space *b, int t, int i) {
     lua_pop(L, 1);
     if (ref) return ref;
     ref = b->unused_ref ? b->unused_ref : b->ref_top + 1;
-    if (!grow(b, (void **)&b->uses, &b->use_cap, ref, sizeof *b->uses)) laoi_nomemory(L);
+    if (!grow_uses(b, ref)) laoi_nomemory(L);
     lua_pushboolean(L, 0);
     lua_rawseti(L, t, (laoi_index)ref);
     lua_pushvalue(L, i);
     lua_pushboolean(L, 0);
     lua_rawset(L, t);
-    if (ref == b->unused_ref) b->unused_ref = b->uses[ref].next; /* from here on nothing fails */
+    if (ref == b->unused_ref) b->unused_ref = b->uses[ref].next; /* the rest cannot fail */
     else b->ref_top = ref;
     lua_pushvalue(L, i);
     lua_rawseti(L, t, (laoi_index)ref);
@@ -65,38 +61,38 @@ static uint32_t intern(lua_State *L, laoi_space *b, int t, int i) {
     return ref;
 }
 
-static void forget_orphans(lua_State *L, laoi_space *b, int t) {
+static void drop_prepared(lua_State *L, laoi_space *b, int t) {
     for (int i = 0; i < 2; i++) {
-        uint32_t ref = b->orphan[i];
-        b->orphan[i] = 0;
-        if (ref && b->uses[ref].count == 0) forget(L, b, t, ref);
-        if (b->orphan[1] == ref) b->orphan[1] = 0; /* one function for both */
+        uint32_t ref = b->prepared[i];
+        b->prepared[i] = 0;
+        if (ref && b->uses[ref].count == 0) remove_handler(L, b, t, ref);
+        if (b->prepared[1] == ref) b->prepared[1] = 0; /* the same function for both */
     }
 }
 
 void laoi_forget_freed(lua_State *L, laoi_space *b, int t) {
     uint64_t refs;
     while (b->core && aoi_next_freed(b->core, &refs)) {
-        let_go(L, b, t, (uint32_t)(refs >> 32));
-        let_go(L, b, t, (uint32_t)refs);
+        release_handler(L, b, t, (uint32_t)(refs >> 32));
+        release_handler(L, b, t, (uint32_t)refs);
     }
 }
 
 uint64_t laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, int on_enter, int on_leave) {
-    forget_orphans(L, b, t);
-    b->orphan[0] = intern(L, b, t, on_enter);
-    b->orphan[1] = intern(L, b, t, on_leave);
-    return (uint64_t)b->orphan[0] << 32 | b->orphan[1];
+    drop_prepared(L, b, t);
+    b->prepared[0] = intern(L, b, t, on_enter);
+    b->prepared[1] = intern(L, b, t, on_leave);
+    return (uint64_t)b->prepared[0] << 32 | b->prepared[1];
 }
 
 void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, bool added) {
     for (int i = 0; i < 2 && added; i++)
-        if (b->orphan[i]) b->uses[b->orphan[i]].count++;
-    forget_orphans(L, b, t);
+        if (b->prepared[i]) b->uses[b->prepared[i]].count++;
+    drop_prepared(L, b, t);
 }
 
 void laoi_free_handlers(laoi_space *b) {
-    if (b->uses) resize_slots(b, b->uses, b->use_cap * sizeof *b->uses, 0);
+    if (b->uses) b->alloc(b->ud, b->uses, b->use_cap * sizeof *b->uses, 0);
     b->uses = NULL;
     b->use_cap = 0;
 }

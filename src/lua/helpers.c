@@ -1,8 +1,8 @@
-/* helpers.c - module aoi.core.helpers: what the layers in Lua need of C. */
+/* helpers.c - the module aoi.core.helpers: functions for the layers in Lua. */
 #include "lua/binding.h"
 
-/* lowest(space, from, to): the lowest ids of an entity and of a node in [from, to]; `to` where there is none.  Layers choose
- * ids of their own (lua/aoi/reserved.lua); those of a space that was loaded or played stand there before any layer does. */
+/* lowest(space, from, to): the lowest ids of an entity and of a node in [from, to]; `to` if there is none.  Layers,
+ * which choose ids (lua/aoi/reserved.lua), find the ones in use after a space was loaded or played. */
 static int helper_lowest(lua_State *L) {
     const laoi_space *b = laoi_self(L);
     int64_t entity, node;
@@ -12,18 +12,15 @@ static int helper_lowest(lua_State *L) {
     return 2;
 }
 
-/* life(space, id): a number that tells the lives of an id apart, nil if there is no such entity.  An entity's index takes 30
- * bits and a live generation is odd: of the others of it as many as a double holds, so that the number comes again after 2^23
- * lives of one record. */
+/* life(space, id): a number that differs between the lives of an id, nil if there is no such entity.  It has the 30
+ * bits of the entity's index and 23 bits of its generation, without the lowest, which is always 1: as many as a double
+ * holds.  The number repeats after 2^23 lives of one record. */
 static int helper_life(lua_State *L) {
     const laoi_space *b = laoi_self(L);
     const aoi_entity e = aoi_find(b->core, laoi_integer(L, 2));
-    if (AOI_IS_NULL(e)) lua_pushnil(L);
-    else laoi_pushinteger(L, (int64_t)(e.generation >> 1 & 0x7fffff) << 30 | e.index);
-    return 1;
+    return laoi_push_known(L, !AOI_IS_NULL(e), (int64_t)(e.generation >> 1 & 0x7fffff) << 30 | e.index);
 }
 
-/* base64(bytes) */
 static int helper_base64(lua_State *L) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     size_t n;

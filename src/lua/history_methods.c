@@ -1,9 +1,5 @@
-/* history_methods.c - `aoi.history`: where everything was some ticks ago.  The contract is in lua/aoi/meta/history.lua.
- *
- *   userdata aoi.History { core, space } --core-->  aoi_history, which the space frees when it closes
- *        | user value
- *        v
- *   { the space's userdata } */
+/* history_methods.c - `aoi.history`: positions of earlier ticks.  lua/aoi/meta/history.lua has the contract; the
+ * userdata is drawn in classes.c. */
 #include <limits.h>
 
 #include "aoi_history.h"
@@ -48,7 +44,7 @@ static int h_near(lua_State *L) {
     laoi_area_arg a;
     uint32_t ago = history_ago(L, h);
     int i = laoi_near_arguments(L, h->is.space, 3, pos, &a);
-    h = history_self(L); /* still open? reading the area may cause a finalizer to run */
+    h = history_self(L); /* once more: reading the area may run a finalizer */
     int result = a.none ? AOI_OK : aoi_history_near(h->is.core, ago, pos, &a.area, &list.ids, &list.n);
     return laoi_answer(L, h->is.space, h_near, i, result, &list);
 }

@@ -1,10 +1,10 @@
-/* journal_methods.c - `aoi.journal`, its part in C: what records a space, and a cursor that plays a journal again.  The
- * contract is in lua/aoi/meta/journal.lua, the player in lua/aoi/journal.lua.
+/* journal_methods.c - the C part of `aoi.journal`: the recorder of a space, and a cursor that plays a journal.
+ * lua/aoi/meta/journal.lua has the contract, lua/aoi/journal.lua the player.
  *
  *   space's table [LAOI_JOURNAL] --> userdata aoi.Journal { core, file or collected bytes } --user value--> the sink
  *
- * The core hands its bytes over in the middle of calls.  To a file they are written at once; for a function they are
- * collected, and handed on where Lua may run: when a method begins, at a mark, at the end. */
+ * The core passes bytes on in the middle of calls.  For a file they are written at once; for a function they are
+ * collected, and passed on where Lua may run: when a method begins, at a mark, at the end. */
 #include "core/state_hook.h"
 #include "lua/binding.h"
 
@@ -15,14 +15,14 @@
 #define JOURNAL_NAME "aoi.Journal"
 #define CURSOR_NAME "aoi.Cursor"
 
-enum { SINK_PIECE = 1 << 16 }; /* bytes that are collected before a method hands them on */
+enum { SINK_PIECE = 1 << 16 }; /* bytes that are collected before a method passes them on */
 
 typedef struct laoi_journal {
     aoi_journal *core;  /* NULL: stopped */
-    laoi_space *space;  /* whose `sink_due` it sets; valid while the core is open on it */
-    FILE *file;         /* or NULL: collected */
-    int error;          /* errno of what could not be written */
-    bool ring, handing; /* handing: a string is made of `piece` */
+    laoi_space *space;  /* the recorded space, for `sink_due`; valid while the core records it */
+    FILE *file;         /* NULL: bytes are collected */
+    int error;          /* errno of a failed write */
+    bool ring, handing; /* handing: a string is being made of `piece` */
     laoi_bytes out, piece;
 } laoi_journal;
 
@@ -46,7 +46,7 @@ static bool collect_piece(void *ud, const void *bytes, size_t size) {
     return true;
 }
 
-/* Stops without a word. */
+/* Stops recording and ignores errors. */
 static void end_recording(laoi_journal *j) {
     aoi_journal *core = j->core;
     j->core = NULL;
@@ -61,16 +61,16 @@ static int push_piece(lua_State *L) {
     return 1;
 }
 
-/* What is collected, to the function of the journal at index i.  Its error ends the journal and is raised.
+/* Passes the collected bytes to the sink of the journal at index i.  An error of the sink stops the journal.
  *
- * Making a string may be refused memory: then the piece is kept, and is the first of the next time.  It may run a
- * finalizer, too, which may use the space, or stop the journal: what it has to hand on goes behind the piece. */
+ * Making the string may be refused memory: then the piece is kept for the next call.  It may also run a finalizer that
+ * uses the space or stops the journal: bytes collected meanwhile follow the piece. */
 static void hand_on(lua_State *L, laoi_journal *j, int i) {
     const laoi_bytes empty = {.alloc = j->out.alloc, .ud = j->out.ud};
     if (j->handing) return;
     laoi_gettable(L, i);
     lua_rawgeti(L, -1, 1);
-    lua_pushcfunction(L, push_piece); /* a closure before 5.2: garbage may be collected here, too */
+    lua_pushcfunction(L, push_piece); /* a closure before 5.2, which may run a finalizer */
     lua_pushlightuserdata(L, j);
     const bool kept = j->piece.size > 0;
     if (!kept) j->piece = j->out, j->out = empty;
@@ -105,7 +105,7 @@ static int cannot_write(lua_State *L, const laoi_journal *j, bool file) {
     return luaL_error(L, "cannot write the journal: %s", strerror(j->error));
 }
 
-/* journal:stop(): the rest goes to the sink. */
+/* journal:stop(): stops recording and passes the remaining bytes to the sink. */
 static int journal_stop(lua_State *L) {
     laoi_journal *j = laoi_object(L, JOURNAL_NAME);
     aoi_journal *core = j->core;
@@ -147,7 +147,7 @@ static int journal_mark(lua_State *L) {
     return 0;
 }
 
-/* journal:dump(): what a ring has. */
+/* journal:dump(): the bytes of a ring. */
 static int journal_dump(lua_State *L) {
     laoi_journal *j = open_journal(L);
     laoi_no_more(L, 2);
@@ -166,7 +166,7 @@ static int journal_bytes(lua_State *L) {
     return 1;
 }
 
-enum { LEAST_RING = 4096 }; /* a number below is meant in other units */
+enum { LEAST_RING = 4096 }; /* a smaller number is probably meant in other units */
 
 static bool ring_option(lua_State *L, int i, const char *name, void *ud) {
     if (strcmp(name, "ring") != 0) return false;
@@ -204,14 +204,14 @@ static int journal_record(lua_State *L) {
     laoi_gettable(L, RECORDED);
     lua_rawgeti(L, RECORDED_TABLE, LAOI_JOURNAL);
     lua_pushvalue(L, RECORDER);
-    lua_rawseti(L, RECORDED_TABLE, LAOI_JOURNAL);   /* a place, before anything begins */
-    if (j->file) setvbuf(j->file, NULL, _IONBF, 0); /* pieces are large, or should be safe at once */
+    lua_rawseti(L, RECORDED_TABLE, LAOI_JOURNAL);   /* first, as it may fail */
+    if (j->file) setvbuf(j->file, NULL, _IONBF, 0); /* pieces are large, or must be on disk at once */
     j->ring = ring > 0;
     j->space = b;
     aoi_journal_options o = {.write = ring ? NULL : j->file ? write_file : collect_piece, .ud = j, .ring = ring};
     int result = aoi_journal_start(b->core, &o, &j->core);
     if (result != AOI_OK) {
-        lua_rawseti(L, RECORDED_TABLE, LAOI_JOURNAL); /* one that has ended, or nil */
+        lua_rawseti(L, RECORDED_TABLE, LAOI_JOURNAL); /* the former value: a stopped journal, or nil */
         return cannot_write(L, j, j->file && result != AOI_ENOMEM);
     }
     if (!j->ring) hand_on(L, j, RECORDER);
@@ -225,12 +225,12 @@ static int journal_record(lua_State *L) {
 typedef struct laoi_cursor {
     aoi_player *core;
     const char *engine;
-    bool busy; /* handlers are asked for in the middle of what it does */
+    bool busy; /* a call of the core is calling the host's function */
 } laoi_cursor;
 
 enum { CURSOR = 1, PLAYED };
 
-/* One that is not in use further down. */
+/* Self, or an error while a call further down the stack uses it. */
 static laoi_cursor *idle_cursor(lua_State *L) {
     laoi_cursor *c = laoi_object(L, CURSOR_NAME);
     if (c->busy) luaL_error(L, "attempt to use a player while it is being used");
@@ -256,7 +256,7 @@ static int no_journal(lua_State *L, const char *fault) {
     return 2;
 }
 
-/* cursor(bytes, handlers, engine); nil and the reason where the bytes are no journal, as of `start` and `load`. */
+/* cursor(bytes, handlers, engine); nil and the reason if the bytes are not a journal, as `start` and `load`. */
 static int new_cursor(lua_State *L) {
     enum { BYTES_ = 1, HANDLERS_, ENGINE_, MADE };
     size_t size;
@@ -303,7 +303,7 @@ static int cursor_info(lua_State *L) {
     return 1;
 }
 
-/* Two arrays: times and places of all marks. */
+/* cursor:marks(): two arrays, the times and places of all marks. */
 static int cursor_marks(lua_State *L) {
     laoi_cursor *c = cursor_self(L);
     double time;
@@ -330,13 +330,13 @@ static int cursor_go(lua_State *L) {
     return 0;
 }
 
-/* Pushes the cursor's handlers and a new space with its table; loads into it. */
+/* Pushes a new space, loaded from the snapshot, or from the journal at that place. */
 static int start_space(lua_State *L, laoi_cursor *c, const char *snapshot, size_t size, uint64_t place) {
     const char *fault = NULL;
     aoi_space *core = NULL;
     laoi_gettable(L, CURSOR);
     lua_rawgeti(L, -1, 2);
-    laoi_loading g = {.L = L, .handlers = lua_gettop(L), .keeps_silence = true};
+    laoi_loading g = {.L = L, .handlers = lua_gettop(L), .keeps_silent = true};
     lua_getfield(L, lua_upvalueindex(LAOI_META), "space");
     g.b = laoi_new_space(L, lua_gettop(L));
     int made = lua_gettop(L);
@@ -359,7 +359,7 @@ static int start_space(lua_State *L, laoi_cursor *c, const char *snapshot, size_
     return result == AOI_ENOMEM ? laoi_nomemory(L) : no_journal(L, fault);
 }
 
-/* cursor:start(place): the space as the last snapshot before that place has it. */
+/* cursor:start(place): a space in the state of the last snapshot before that place. */
 static int cursor_start(lua_State *L) {
     laoi_cursor *c = cursor_self(L);
     int64_t place = lua_isnoneornil(L, 2) ? 0 : laoi_integer(L, 2);
@@ -367,7 +367,7 @@ static int cursor_start(lua_State *L) {
     return start_space(L, c, NULL, 0, (uint64_t)place);
 }
 
-/* cursor:load(snapshot): a space that was saved on the way. */
+/* cursor:load(snapshot): a space that was saved while the journal was played. */
 static int cursor_load(lua_State *L) {
     size_t size;
     laoi_cursor *c = cursor_self(L);
@@ -380,7 +380,7 @@ static int does_not_fit(lua_State *L, int result) {
     return luaL_error(L, "the journal does not fit the space: it is damaged, or the space has been changed");
 }
 
-/* cursor:step(space) -> name, id, node id, rows, why it was refused; "mark", time; nothing at the end. */
+/* cursor:step(space): plays one call -> name, id, node id, rows, the error or nil; "mark", time; nothing at the end. */
 static int cursor_step(lua_State *L) {
     laoi_cursor *c = cursor_self(L);
     aoi_step step;
@@ -390,7 +390,7 @@ static int cursor_step(lua_State *L) {
     lua_rawgeti(L, -1, 2);
     laoi_gettable(L, PLAYED);
     luaL_checkstack(L, 8, NULL);
-    laoi_loading g = {.L = L, .b = b, .handlers = lua_gettop(L) - 1, .table = lua_gettop(L), .keeps_silence = true};
+    laoi_loading g = {.L = L, .b = b, .handlers = lua_gettop(L) - 1, .table = lua_gettop(L), .keeps_silent = true};
     laoi_forget_freed(L, b, g.table);
     aoi_load_options o = {.node = laoi_give_handlers, .node_ud = &g};
     c->busy = b->playing = true;
@@ -413,7 +413,7 @@ static int cursor_step(lua_State *L) {
     return 5;
 }
 
-/* cursor:shows(space, client, target): whether a view of the client, past walls, sees the target. */
+/* cursor:shows(space, client, target): whether a view of the client in a sight contains the target. */
 static int cursor_shows(lua_State *L) {
     (void)cursor_self(L);
     aoi_space *s = laoi_space_argument(L, PLAYED)->core;
@@ -423,7 +423,7 @@ static int cursor_shows(lua_State *L) {
     return 1;
 }
 
-/* cursor:deliver(space): the events that were taken between the last call and the next one, to their handlers. */
+/* cursor:deliver(space): calls handlers for the events that were taken between the last call and the next one. */
 static int cursor_deliver(lua_State *L) {
     enum { SPACE_TABLE = 3 };
     laoi_cursor *c = cursor_self(L);
@@ -466,6 +466,6 @@ void laoi_open_journal(lua_State *L, int space_meta) {
     lua_getfield(L, -1, "cursor");
     (void)lua_getupvalue(L, -1, LAOI_META);
     lua_pushvalue(L, space_meta);
-    lua_setfield(L, -2, "space"); /* of what a cursor starts */
+    lua_setfield(L, -2, "space"); /* the metatable of the spaces that a cursor starts */
     lua_pop(L, 2);
 }

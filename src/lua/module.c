@@ -1,14 +1,14 @@
-/* module.c - `require "aoi.core"`: the module and the methods of a space.  lua/aoi/meta/ has their contract.
+/* module.c - `require "aoi.core"`: the module and the methods of a space.  lua/aoi/meta/ has the contracts.
  *
- * A method reads all its arguments before it changes anything, and anything it needs of Lua's memory it gets before
- * the core changes: then a refused allocation leaves the space as it was. */
+ * A method reads all arguments and allocates all Lua memory before it changes the core, so that an error or a refused
+ * allocation leaves the space unchanged. */
 #include "lua/binding.h"
 
 #include <string.h>
 
 #define TYPE_NAME "aoi.space"
 
-/* What the core can still refuse when the arguments were good. */
+/* The end of a method: raises the error of the core, or delivers events. */
 static int done(lua_State *L, laoi_space *b, int result) {
     if (result != AOI_OK) return laoi_done(L, result);
     return b->deferred ? 0 : laoi_deliver(L, b, false);
@@ -30,7 +30,7 @@ static int l_enter(lua_State *L) {
     return done(L, b, result);
 }
 
-/* What only moves are refused for. */
+/* The same with the errors of moves. */
 static int done_move(lua_State *L, laoi_space *b, int result) {
     if (result == AOI_EATTACHED)
         return laoi_argerror(L, 2, "entity %s is attached: it moves with its carrier",
@@ -107,7 +107,7 @@ static int done_rows(lua_State *L, laoi_space *b, int result, size_t bad, int64_
     return laoi_argerror(L, 2, "row %d: entity %s is already in the space", (int)bad + 1, id);
 }
 
-/* A journal wants the rows; else they go where the movers are. */
+/* A journal contains the rows, and needs them in one array; else they are staged as movers directly. */
 static int l_move_many(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 3);
     size_t n, bad = 0;
@@ -139,9 +139,9 @@ static int l_enter_many(lua_State *L) {
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------------- */
 
-enum { AREA = 4 }; /* the argument of add_node and adopt; behind it the handlers, or what adopt has seen */
+enum { AREA = 4 }; /* the argument of add_node and adopt; the handlers, or the seen ids of adopt, follow */
 
-/* Raises an error for the name of a handler that is none. */
+/* Raises an error for a field that is a likely misspelling of a handler's name. */
 static void refuse_handler(lua_State *L, int i, const char *name) {
     if (laoi_rawfield(L, i, name) != LUA_TNIL)
         laoi_argerror(L, i, "unknown handler '%s': 'enter' or 'leave' expected", name);
@@ -162,8 +162,8 @@ const char *laoi_bad_handler(lua_State *L, int i, bool *any, const char **got) {
     return bad;
 }
 
-/* A table of handlers is looked up at each delivery: it may be filled later, inherit, and have other fields beside its
- * handlers.  It is refused where it has fields and none of them can ever be called, or a handler that cannot. */
+/* A table of handlers is looked up at each delivery: it may be filled later, inherit, and have other fields.  Refuses a
+ * table with a handler that cannot be called, or with fields but neither handlers nor a metatable. */
 static void check_handler_table(lua_State *L, int i) {
     bool any = false;
     refuse_handler(L, i, "on_enter");
@@ -198,15 +198,15 @@ bool laoi_check_handlers(lua_State *L, int enter) {
     return !lua_isnil(L, enter) || !lua_isnil(L, leave);
 }
 
-/* From the arguments `id, node_id, area`, and the handlers from argument `enter` on; ids that the node has seen. */
+/* Adds a node by the arguments `id, node_id`, and the handlers from argument `enter` on; seen: ids that it has seen. */
 static int adopt_node(lua_State *L, laoi_space *b, const laoi_area_arg *area, const int64_t *seen, size_t count,
                       int enter) {
     aoi_area a = area->area;
     a.silent = !laoi_check_handlers(L, enter) && !b->deferred;
-    b = laoi_self(L); /* still open? reading arguments may cause a finalizer to run */
+    b = laoi_self(L); /* once more: reading arguments may run a finalizer */
     laoi_gettable(L, 1);
     int t = lua_gettop(L);
-    laoi_forget_freed(L, b, t); /* before a slot is used again */
+    laoi_forget_freed(L, b, t); /* before a ref is reused */
     a.user_data = laoi_prepare_handlers(L, b, t, enter, enter + 1);
     int64_t node_id = laoi_integer(L, 3);
     int result = aoi_adopt_node(b->core, laoi_entity(L, b, 2), node_id, &a, seen, count, NULL);
@@ -232,8 +232,8 @@ static int l_add_node(lua_State *L) {
     return adopt_node(L, b, &a, NULL, 0, AREA + 1);
 }
 
-/* adopt(id, node_id, area, seen [, n], on_enter, on_leave): there is an n if the sixth argument is a number, or if there
- * are arguments for it and both handlers. */
+/* adopt(id, node_id, area, seen [, n], on_enter, on_leave): n is present if the sixth argument is a number, or if there
+ * are arguments for n and both handlers. */
 static int l_adopt(lua_State *L) {
     enum { SEEN = AREA + 1, COUNT };
     laoi_space *b = laoi_self(L);
@@ -251,7 +251,7 @@ static int l_adopt(lua_State *L) {
         n = (size_t)given;
     }
     int64_t *seen = laoi_newbuffer(L, n * sizeof *seen);
-    lua_replace(L, AREA); /* has been read */
+    lua_replace(L, AREA); /* the area has been read */
     for (size_t k = 0; k < n; k++) {
         if (laoi_rawgeti(L, SEEN, (laoi_index)k + 1) != LUA_TNUMBER || !laoi_tointeger(L, -1, seen + k))
             laoi_argerror(L, SEEN, "id %d: integer expected, got %s", (int)k + 1, luaL_typename(L, -1));
@@ -268,7 +268,7 @@ static int l_remove_node(lua_State *L) {
     return done(L, b, result);
 }
 
-/* The node's shape must be one of two. */
+/* Raises an error unless the node's shape is one of two. */
 static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int shape, int or_shape, const char *words) {
     aoi_area a = {0};
     (void)aoi_area_of(b->core, n, &a);
@@ -278,9 +278,9 @@ static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int sha
 static int l_set_area(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 4);
     laoi_area_arg a;
-    laoi_node(L, b, 2, NULL); /* its errors come first */
+    laoi_node(L, b, 2, NULL); /* its errors precede those of other arguments */
     laoi_area(L, b, 4, &a);
-    b = laoi_self(L); /* still open? reading the area may cause a finalizer to run */
+    b = laoi_self(L); /* once more: reading the area may run a finalizer */
     return done(L, b, aoi_set_area(b->core, laoi_node(L, b, 2, NULL), &a.area));
 }
 
@@ -298,7 +298,7 @@ static int l_override(lua_State *L) {
     int how = AOI_BY_RULE;
     if (!lua_isnoneornil(L, 5)) {
         const char *text = lua_type(L, 5) == LUA_TSTRING ? lua_tostring(L, 5) : "";
-        for (how = AOI_MATCH; how > AOI_BY_RULE && strcmp(laoi_hows[how], text) != 0;) how--;
+        for (how = AOI_MATCH; how > AOI_BY_RULE && strcmp(laoi_override_names[how], text) != 0;) how--;
         if (how == AOI_BY_RULE)
             laoi_argerror(L, 5, "'hide', 'show', 'match' or nil expected, got %s", laoi_value(L, 5));
     }
@@ -327,18 +327,18 @@ static int l_flush(lua_State *L) {
     return laoi_deliver(L, laoi_self_of(L, 1), true);
 }
 
-/* Filling may run out of memory, so the events are only read first, and taken once all are in the table. */
+/* Filling the table may be refused memory, so the events are taken after all have been read. */
 static int l_drain(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 2);
     const aoi_queued *e;
     laoi_index at = 0;
     uint32_t cursor = 0;
     lua_settop(L, 2);
-    /* Before the flush, which decides what nodes with a margin hold on to. */
+    /* before the flush, which changes the state of nodes with a margin */
     if (!lua_isnil(L, 2) && !lua_istable(L, 2)) return laoi_typeerror(L, 2, "table");
     if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     laoi_buffer(L, 2, aoi_pending(b->core) * 4);
-    laoi_self(L); /* still open? a new table may cause a finalizer to run, which may also move entities */
+    laoi_self(L); /* once more: a new table may run a finalizer, which may also move entities */
     if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     bool plain = laoi_is_plain(L, 3);
     for (; (e = aoi_peek_one(b->core, &cursor)) != NULL; at += 4) {
@@ -369,7 +369,7 @@ static int l_on_error(lua_State *L) {
     lua_insert(L, 2);
     laoi_push_tracer(L, 2);
     lua_rawseti(L, 2, LAOI_TRACER);
-    lua_pushboolean(L, 0); /* a place, so that noting an error needs no memory but the text's */
+    lua_pushboolean(L, 0); /* adds the key, so that storing a traceback allocates only its text */
     lua_rawseti(L, 2, LAOI_TRACEBACK);
     lua_rawseti(L, 2, LAOI_ON_ERROR);
     b->has_on_error = set;
@@ -383,7 +383,7 @@ static int l_close(lua_State *L) {
     aoi_space *core = b->core;
     laoi_refuse_played(L, b);
     if (!core) return 0;
-    b->core = NULL; /* first: whatever happens, a half-closed space is never used */
+    b->core = NULL; /* first, so that a partly closed space is never used */
     aoi_close(core);
     laoi_free_handlers(b);
 #if LUA_VERSION_NUM >= 502
@@ -401,7 +401,7 @@ static int l_close_method(lua_State *L) {
     return l_close(L);
 }
 
-static int l_length(lua_State *L) { /* Lua hands over the operand twice */
+static int l_length(lua_State *L) { /* Lua passes the operand twice: laoi_self_of would raise an error */
     laoi_pushinteger(L, (int64_t)aoi_count(laoi_self(L)->core));
     return 1;
 }
@@ -511,7 +511,7 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L);
 LAOI_EXPORT int luaopen_aoi_core_wire(lua_State *L);
 LAOI_EXPORT int luaopen_aoi_core_world(lua_State *L);
 
-/* A part of the core as a module: by itself, or with all of it; the first that is opened stays. */
+/* Opens a part of the core as a module, unless it is loaded; with aoi.core, or by itself. */
 static int open_part(lua_State *L, const char *name, void (*open)(lua_State *L)) {
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
@@ -531,7 +531,7 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif
-    lua_createtable(L, 0, 8); /* a metatable of its own for each load: the type is the table, not a name */
+    lua_createtable(L, 0, 8); /* each load makes a metatable: the table identifies the type, not a name */
     int meta = lua_gettop(L);
     lua_pushliteral(L, TYPE_NAME);
     lua_setfield(L, meta, "__name");

@@ -1,12 +1,8 @@
-/* observe_methods.c - `aoi.observe`: a whole space as bytes, for viewers.  The contract is in lua/aoi/meta/viewer.lua.
+/* observe_methods.c - `aoi.observe`: a whole space as bytes, for viewers.  lua/aoi/meta/viewer.lua has the contract;
+ * the userdata is drawn in classes.c.  The core of an observer may outlive its space.
  *
- *   userdata aoi.Observer { core, space } --core-->  aoi_observer, which may outlive its space
- *        | user value
- *        v
- *   { the space's userdata }
- *
- * Making a string of what was written may run finalizers or be refused memory.  So it is made in a protected call: meanwhile
- * the observer cannot be used, and what was not handed over is written anew. */
+ * Making a string of the bytes may run finalizers or be refused memory.  So it is made in a protected call: meanwhile
+ * the observer refuses calls, and bytes that were not returned are written again. */
 #include "lua/binding.h"
 
 #include <string.h>
@@ -39,7 +35,7 @@ static int push_observed(lua_State *L) {
     return 1;
 }
 
-/* Calls push_observed, which is on top of the stack. */
+/* Returns the bytes of t as a string; push_observed must be on top of the stack. */
 static int hand_over(lua_State *L, laoi_observer *y, int result, observed_bytes *t) {
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
     if (result != AOI_OK) return luaL_error(L, "attempt to use a closed space");
@@ -57,7 +53,7 @@ static int o_changes(lua_State *L) {
     laoi_observer *y = observer_self(L);
     observed_bytes t = {NULL, 0};
     lua_pushcfunction(L, push_observed);
-    y = observer_self(L); /* still open? a function is a closure before 5.2, and may cause a finalizer to run */
+    y = observer_self(L); /* once more: before 5.2 a C function is a closure, and may run a finalizer */
     return hand_over(L, y, aoi_observe(y->is.core, &t.bytes, &t.size), &t);
 }
 
@@ -76,7 +72,7 @@ static int o_structure(lua_State *L) {
     if (most < 0) laoi_argerror(L, 6, "number must not be negative");
     if (one) at[0] = bound(L, 7), at[1] = bound(L, 8);
     lua_pushcfunction(L, push_observed);
-    y = observer_self(L); /* still open? see o_changes */
+    y = observer_self(L); /* once more: see o_changes */
     uint32_t parts = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
     return hand_over(L, y, aoi_observe_structure(y->is.core, lo, hi, one ? at : NULL, parts, &t.bytes, &t.size), &t);
 }

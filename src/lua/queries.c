@@ -1,12 +1,12 @@
-/* queries.c - the methods of a space that ask and change nothing.  lua/aoi/meta/ has their contract. */
+/* queries.c - the methods of a space that only read.  lua/aoi/meta/ has the contracts. */
 #include <string.h>
 
 #include "lua/binding.h"
 
-const char *const laoi_hows[] = {"rule", "hide", "show", "match"};
+const char *const laoi_override_names[] = {"rule", "hide", "show", "match"};
 
-/* Puts the table at i on top, or a new one with room for n numbers.  A new table may cause garbage to be collected, and a
- * finalizer may call anything: if it used the space, this is false, and the method asks once more. */
+/* Pushes the table at i, or a new one with room for n numbers.  False if making the table has run a finalizer that used
+ * the space: then the answer of the core may be outdated, and the method must run again. */
 static bool open_answer(lua_State *L, laoi_space *b, int i, int result, size_t n) {
     if (result != AOI_OK) laoi_nomemory(L);
     const uint32_t used = b->calls;
@@ -22,20 +22,20 @@ int laoi_answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int re
     return laoi_fill_list(L, a->ids, a->nodes, a->n);
 }
 
-/* The table to fill is the last argument. */
+/* Checks the optional table to fill, the last argument. */
 static void check_buffer(lua_State *L, int i) {
     if (!lua_isnoneornil(L, i) && !lua_istable(L, i)) laoi_typeerror(L, i, "table");
     laoi_no_more(L, i + 1);
 }
 
-/* The same behind an area, or behind what an area may be taken for: in 2 dimensions `near(x, y, z, area)` would have z
- * for its radius and the area for the table to fill. */
+/* The same where an area may be passed by mistake: in 2 dimensions `near(x, y, z, area)` would take z as the radius and
+ * the area as the table to fill. */
 static void check_buffer_in(lua_State *L, const laoi_space *b, int i) {
     if (!lua_isnoneornil(L, i) && !lua_istable(L, i)) laoi_typeerror(L, i, "table");
     bool suspect = lua_istable(L, i);
     if (suspect) {
         lua_rawgeti(L, i, 1);
-        suspect = lua_type(L, -1) != LUA_TNUMBER; /* a list of before is no area: most are, and this is quick */
+        suspect = lua_type(L, -1) != LUA_TNUMBER; /* fast for the usual case, a list of an earlier call */
         lua_pop(L, 1);
     }
     for (int k = 0; k < 2 && suspect; k++, lua_pop(L, 1))
@@ -62,7 +62,7 @@ static int l_viewers(lua_State *L) {
     return laoi_answer(L, b, l_viewers, 3, result, &a);
 }
 
-/* The mask may be left out, with or without a nil in its place; returns the index after it. */
+/* Reads an optional mask, which may be absent or nil; returns the index after it. */
 static int optional_mask(lua_State *L, int i, uint64_t *mask, bool *given) {
     if (lua_istable(L, i)) return i;
     if (lua_isnoneornil(L, i)) return i + 1;
@@ -87,7 +87,7 @@ static int l_near(lua_State *L) {
     double pos[3];
     laoi_area_arg a;
     int i = laoi_near_arguments(L, b, 2, pos, &a);
-    b = laoi_self(L); /* still open? reading fields of a table may cause a finalizer to run */
+    b = laoi_self(L); /* once more: reading fields of a table may run a finalizer */
     int result = a.none ? AOI_OK : aoi_near(b->core, pos, &a.area, &list.ids, &list.n);
     return laoi_answer(L, b, l_near, i, result, &list);
 }
@@ -106,18 +106,15 @@ static int l_near_many(lua_State *L) {
     int list = i + 2, ends = i + 3;
     laoi_buffer(L, i, 0);
     laoi_buffer(L, i + 1, (size_t)lua_rawlen(L, 2) / (size_t)b->dims);
-    b = laoi_self(L); /* only now: a new table may cause a finalizer to run */
+    b = laoi_self(L); /* after laoi_buffer, which may run a finalizer */
     const int64_t *ids = NULL;
     const uint32_t *last = NULL;
     size_t n, count = 0;
     const double *places = laoi_places(L, b, 2, &n);
-    bool none = a.masked && !a.area.mask; /* to the core 0 is any kind */
+    bool none = a.masked && !a.area.mask; /* the core takes 0 for all kinds */
     if (!a.masked) a.area.mask = 0;
     if (!none && aoi_near_many(b->core, places, n, &a.area, &ids, &last, &count) != AOI_OK) return laoi_nomemory(L);
-    for (size_t k = 0; k < n; k++) {
-        laoi_pushinteger(L, none ? 0 : last[k]);
-        lua_rawseti(L, ends, (laoi_index)k + 1);
-    }
+    for (size_t k = 0; k < n; k++) laoi_set_item(L, ends, (laoi_index)k + 1, none ? 0 : last[k]);
     laoi_end_list(L, ends, (laoi_index)n, 1);
     lua_pushvalue(L, list);
     laoi_fill_list(L, ids, NULL, count);
@@ -139,8 +136,8 @@ static int l_nearest(lua_State *L) {
         i = optional_mask(L, i + 1, &mask, &masked);
     }
     check_buffer_in(L, b, i);
-    b = laoi_self(L);              /* still open? see l_near */
-    if (masked && !mask) most = 0; /* to the core 0 is any kind */
+    b = laoi_self(L);              /* once more: see l_near */
+    if (masked && !mask) most = 0; /* the core takes 0 for all kinds */
     int result =
         aoi_nearest(b->core, pos, (uint64_t)most < SIZE_MAX ? (size_t)most : SIZE_MAX, radius, mask, &a.ids, &a.n);
     return laoi_answer(L, b, l_nearest, i, result, &a);
@@ -158,14 +155,13 @@ static int l_sweep(lua_State *L) {
     double radius = laoi_radius(L, i);
     i = optional_mask(L, i + 1, &mask, &masked);
     check_buffer_in(L, b, i);
-    b = laoi_self(L);            /* still open? see l_near */
-    bool none = masked && !mask; /* to the core 0 is any kind */
+    b = laoi_self(L);            /* once more: see l_near */
+    bool none = masked && !mask; /* the core takes 0 for all kinds */
     int result = none ? AOI_OK : aoi_sweep(b->core, from, to, radius, mask, &ids, &times, &n);
     if (!open_answer(L, b, i, result, 2 * n)) return l_sweep(L);
     int list = lua_gettop(L);
     for (size_t k = 0; k < n; k++) {
-        laoi_pushinteger(L, ids[k]);
-        lua_rawseti(L, list, (laoi_index)(2 * k + 1));
+        laoi_set_item(L, list, (laoi_index)(2 * k + 1), ids[k]);
         lua_pushnumber(L, times[k]);
         lua_rawseti(L, list, (laoi_index)(2 * k + 2));
     }
@@ -175,20 +171,19 @@ static int l_sweep(lua_State *L) {
 }
 
 static int l_overrides(lua_State *L) {
-    enum { BUFFER = 5 }; /* where the buffer is on the stack; the words follow it */
+    enum { BUFFER = 5 }; /* stack index of the buffer; the names of overrides follow */
     laoi_space *b = laoi_self_of(L, 4);
     laoi_node(L, b, 2, NULL);
     check_buffer(L, 4);
     lua_settop(L, 4);
     laoi_buffer(L, 4, 0);
-    for (int k = AOI_HIDE; k <= AOI_MATCH; k++) lua_pushstring(L, laoi_hows[k]);
-    b = laoi_self(L); /* only now: a new table or string may cause a finalizer to run */
+    for (int k = AOI_HIDE; k <= AOI_MATCH; k++) lua_pushstring(L, laoi_override_names[k]);
+    b = laoi_self(L); /* now, as a new table or string may run a finalizer */
     const int64_t *targets, *how;
     size_t n = 0;
     if (aoi_overrides(b->core, laoi_node(L, b, 2, NULL), &targets, &how, &n) != AOI_OK) return laoi_nomemory(L);
     for (size_t k = 0; k < n; k++) {
-        laoi_pushinteger(L, targets[k]);
-        lua_rawseti(L, BUFFER, (laoi_index)(2 * k + 1));
+        laoi_set_item(L, BUFFER, (laoi_index)(2 * k + 1), targets[k]);
         lua_pushvalue(L, BUFFER + (int)how[k]);
         lua_rawseti(L, BUFFER, (laoi_index)(2 * k + 2));
     }
@@ -214,7 +209,7 @@ static int l_area(lua_State *L) {
     return 1;
 }
 
-void laoi_judge_moves(lua_State *L, laoi_space *b) {
+void laoi_settle_moves(lua_State *L, laoi_space *b) {
     if (!aoi_settle(b->core)) laoi_nomemory(L);
 }
 
@@ -223,7 +218,7 @@ static int l_explain(lua_State *L) {
     int64_t ids[3];
     aoi_explanation e;
     for (int i = 0; i < 3; i++) ids[i] = laoi_integer(L, 2 + i);
-    laoi_judge_moves(L, b);
+    laoi_settle_moves(L, b);
     aoi_explain(b->core, ids[0], ids[1], ids[2], &e);
     laoi_push_explanation(L, b, &e, ids);
     return 1;
@@ -241,12 +236,11 @@ static int l_nodes(lua_State *L) {
     int64_t id = 0, count = 0;
     laoi_entity(L, laoi_self_of(L, 3), 2);
     laoi_buffer(L, 3, 0);
-    laoi_space *b = laoi_self(L); /* only now: a new table may cause a finalizer to run, which may close the space */
+    laoi_space *b = laoi_self(L); /* once more: a new table may run a finalizer, which may close the space */
     aoi_entity e = laoi_entity(L, b, 2);
     for (aoi_node n = aoi_first_node(b->core, e); !AOI_IS_NULL(n); n = aoi_next_node(b->core, n)) {
         aoi_node_id(b->core, n, &id);
-        laoi_pushinteger(L, id);
-        lua_rawseti(L, -2, (laoi_index)++count);
+        laoi_set_item(L, -1, (laoi_index)++count, id);
     }
     laoi_end_list(L, lua_gettop(L), (laoi_index)count, 1);
     laoi_pushinteger(L, count);
@@ -257,8 +251,8 @@ static int l_sees(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 4);
     aoi_node n = laoi_node(L, b, 2, NULL);
     int64_t target = laoi_integer(L, 4);
-    laoi_judge_moves(L, b);
-    lua_pushboolean(L, aoi_sees(b->core, n, aoi_find(b->core, target))); /* false for a target that is gone */
+    laoi_settle_moves(L, b);
+    lua_pushboolean(L, aoi_sees(b->core, n, aoi_find(b->core, target))); /* false for a target that has left */
     return 1;
 }
 
@@ -266,6 +260,12 @@ int laoi_push_position(lua_State *L, const laoi_space *b, bool known, const doub
     if (!known) lua_pushnil(L);
     for (int a = 0; known && a < b->dims; a++) lua_pushnumber(L, pos[a]);
     return known ? b->dims : 1;
+}
+
+int laoi_push_known(lua_State *L, bool known, int64_t v) {
+    if (known) laoi_pushinteger(L, v);
+    else lua_pushnil(L);
+    return 1;
 }
 
 static int l_position(lua_State *L) {
@@ -277,10 +277,8 @@ static int l_position(lua_State *L) {
 static int l_carrier(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 2);
     aoi_entity carrier;
-    if (aoi_carrier(b->core, aoi_find(b->core, laoi_integer(L, 2)), &carrier, NULL))
-        laoi_pushinteger(L, b->core->world.entities[carrier.index].id);
-    else lua_pushnil(L);
-    return 1;
+    const bool known = aoi_carrier(b->core, aoi_find(b->core, laoi_integer(L, 2)), &carrier, NULL);
+    return laoi_push_known(L, known, known ? b->core->world.entities[carrier.index].id : 0);
 }
 
 static int l_passengers(lua_State *L) {
@@ -294,18 +292,16 @@ static int l_passengers(lua_State *L) {
 
 static int l_kind(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 2);
-    uint64_t kind;
-    if (aoi_kind(b->core, aoi_find(b->core, laoi_integer(L, 2)), &kind)) laoi_pushinteger(L, (int64_t)kind);
-    else lua_pushnil(L);
-    return 1;
+    uint64_t kind = 0;
+    const bool known = aoi_kind(b->core, aoi_find(b->core, laoi_integer(L, 2)), &kind);
+    return laoi_push_known(L, known, (int64_t)kind);
 }
 
 static int l_layers(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 2);
-    uint64_t layers;
-    if (aoi_layers(b->core, aoi_find(b->core, laoi_integer(L, 2)), &layers)) laoi_pushinteger(L, (int64_t)layers);
-    else lua_pushnil(L);
-    return 1;
+    uint64_t layers = 0;
+    const bool known = aoi_layers(b->core, aoi_find(b->core, laoi_integer(L, 2)), &layers);
+    return laoi_push_known(L, known, (int64_t)layers);
 }
 
 static int l_extent(lua_State *L) {
@@ -357,9 +353,9 @@ static int l_stats(lua_State *L) {
 
 static int l_check(lua_State *L) {
     const char *wrong = aoi_check(laoi_self_of(L, 1)->core);
-    if (wrong && !strcmp(wrong, "not enough memory")) return laoi_nomemory(L); /* no verdict */
+    if (wrong && !strcmp(wrong, "not enough memory")) return laoi_nomemory(L); /* no result */
     if (wrong) {
-        lua_pushstring(L, wrong); /* a copy, first of all */
+        lua_pushstring(L, wrong); /* a copy, before luaL_error may run a finalizer */
         return luaL_error(L, "aoi: %s", lua_tostring(L, -1));
     }
     lua_pushboolean(L, 1);

@@ -1,6 +1,6 @@
 /* shapes_args.c - areas between Lua and the core: tables with the fields of a shape, and explanations.
  *
- * Which fields a shape takes, and what is wrong with their values, the core says (core/shapes.h). */
+ * The core decides which fields a shape takes, and checks their values (core/shapes.h). */
 #include <stddef.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const struct {
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-/* ---- in ---------------------------------------------------------------------------------------------------------- */
+/* ---- areas from Lua ---------------------------------------------------------------------------------------------- */
 
 static double field_number(lua_State *L, int i, const char *name) {
     if (lua_type(L, -1) != LUA_TNUMBER)
@@ -31,7 +31,7 @@ static double field_number(lua_State *L, int i, const char *name) {
     return lua_tonumber(L, -1);
 }
 
-/* The numbers of an array on top of the stack, at most `most` of them; returns how many there are. */
+/* Reads at most `most` numbers of the array on top of the stack; returns its length. */
 static size_t field_numbers(lua_State *L, int i, const char *name, double *out, size_t most) {
     if (!lua_istable(L, -1)) laoi_argerror(L, i, "table expected for '%s', got %s", name, luaL_typename(L, -1));
     size_t n = lua_rawlen(L, -1);
@@ -81,8 +81,7 @@ static int refuse_field(lua_State *L, const laoi_space *b, int i, int shape, uns
     return laoi_argerror(L, i, "a %s has no '%s'", aoi_shape_name(shape), name);
 }
 
-/* One key and its value, on top of the stack; the shape is known.  Returns the field's bit, 0 for those of
- * all shapes. */
+/* Reads a key and its value, on top of the stack, after the shape.  Returns the bit of the field, 0: for all shapes. */
 static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
     int shape = out->area.shape;
     if (lua_type(L, -2) == LUA_TSTRING) {
@@ -130,11 +129,11 @@ static void check_fields(lua_State *L, const laoi_space *b, int i, const aoi_are
         laoi_argerror(L, i, "'keep' and 'margin' exclude each other");
     const char *fault = aoi_area_fault(b->dims, a);
     if (fault) laoi_argerror(L, i, "%s", fault);
-    /* 0 is no keep to the core, here it is a number like any other */
+    /* the core takes a keep of 0 for none; here it is an error unless the radius is 0 */
     if ((given & AOI_FIELD_KEEP) && !(a->keep >= a->radius)) laoi_argerror(L, i, "keep must not be less than radius");
 }
 
-/* The shape comes first, since it decides about the other fields. */
+/* The shape is read first, as it determines the other fields. */
 static void read_shape(lua_State *L, const laoi_space *b, int i, aoi_area *a) {
     if (laoi_rawfield(L, i, "shape") != LUA_TNIL) a->shape = field_shape(L, i);
     lua_pop(L, 1);
@@ -156,7 +155,7 @@ void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
     check_fields(L, b, i, &out->area, given);
 }
 
-/* ---- out --------------------------------------------------------------------------------------------------------- */
+/* ---- areas to Lua ------------------------------------------------------------------------------------------------ */
 
 static void push_numbers(lua_State *L, const char *name, const double *v, int n) {
     lua_createtable(L, n, 0);
@@ -206,7 +205,7 @@ void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
 
 /* ---- explanations ------------------------------------------------------------------------------------------------ */
 
-/* Pushes a field of the table at 1 as text; ids in full, whatever this Lua's numbers are. */
+/* Pushes a field of the table at 1 as text; ids as exact decimal numbers, in every version of Lua. */
 static const char *explanation_field(lua_State *L, const char *name) {
     int64_t id;
     lua_getfield(L, 1, name);
@@ -216,8 +215,8 @@ static const char *explanation_field(lua_State *L, const char *name) {
     return text ? text : "?";
 }
 
-/* What decides beside place, kind and mask, where it is not as of all others. */
-static const char *looks_text(lua_State *L, const char *why) {
+/* Text of the other deciding factors, if they differ from the defaults: extent, layers. */
+static const char *factors_text(lua_State *L, const char *why) {
     lua_getfield(L, 1, "extent");
     const char *extent = lua_tonumber(L, -1) > 0 ? explanation_field(L, "extent") : NULL;
     if (extent) extent = lua_pushfstring(L, ", extent %s", extent);
@@ -227,11 +226,11 @@ static const char *looks_text(lua_State *L, const char *why) {
     return lua_pushfstring(L, "%s, layers %s of it and %s of the node", extent, layers, own);
 }
 
-/* One English sentence out of the table's fields. */
+/* __tostring: an English sentence made from the fields of the table. */
 static int explanation_text(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    luaL_checkstack(L, 64, NULL); /* every field stays, as its text does */
+    luaL_checkstack(L, 64, NULL); /* all fields and texts stay on the stack */
     lua_getfield(L, 1, "pending");
     const char *waits = lua_toboolean(L, -1) ? "; an event about it waits" : "";
     lua_getfield(L, 1, "sees");
@@ -254,7 +253,7 @@ static int explanation_text(lua_State *L) {
         const char *shape = explanation_field(L, "shape"), *dx = explanation_field(L, "dx");
         const char *dy = explanation_field(L, "dy"), *dz = explanation_field(L, "dz");
         const char *distance = explanation_field(L, "distance"), *kind = explanation_field(L, "kind");
-        const char *mask = explanation_field(L, "mask"), *looks = looks_text(L, why);
+        const char *mask = explanation_field(L, "mask"), *looks = factors_text(L, why);
         lua_pushfstring(L, " (%s, dx %s, dy %s%s%s, distance %s, kind %s, mask %s%s)", shape, dx, dy,
                         high ? ", dz " : "", high ? dz : "", distance, kind, mask, looks);
     } else lua_pushliteral(L, "");

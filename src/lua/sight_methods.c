@@ -1,12 +1,8 @@
-/* sight_methods.c - `aoi.sight`: what nodes see past walls, for Lua.  lua/aoi/meta/sight.lua has its contract.
+/* sight_methods.c - `aoi.sight`: nodes that do not see through walls.  lua/aoi/meta/sight.lua has the contract; the
+ * userdata is drawn in classes.c.
  *
- *   userdata aoi.Sight { core, space } --core-->  aoi_sight, which the space frees when it closes
- *        | user value
- *        v
- *   { the space's userdata }
- *
- * Handlers are in the space's table as those of its own nodes are, and events go the same way (deliver.c): a tick makes
- * them, and delivers them as a space's flush does. */
+ * The space's table has the handlers, as for the space's own nodes.  A tick makes the events and delivers them
+ * (deliver.c), as a flush of the space does. */
 #include "lua/binding.h"
 
 #include <limits.h>
@@ -30,7 +26,7 @@ static aoi_node sight_node(lua_State *L, const laoi_child *g) {
     return n;
 }
 
-/* Pushes the space's userdata in the place of self. */
+/* Replaces self by the userdata of its space. */
 static void replace_self(lua_State *L) {
     laoi_gettable(L, 1);
     lua_rawgeti(L, -1, 1);
@@ -80,7 +76,7 @@ static int g_new(lua_State *L) {
     laoi_no_more(L, 3);
     laoi_child *g = laoi_new_on_space(L, b, sizeof *g);
     laoi_give_class(L);
-    if (a.walls) a.walls = laoi_sight_option(L, 2, "walls", b); /* both still open? a table may run a finalizer */
+    if (a.walls) a.walls = laoi_sight_option(L, 2, "walls", b); /* once more: a new table may run a finalizer */
     aoi_sight *core;
     int result = aoi_sight_open(b->core, a.walls, &core);
     if (result != AOI_OK) return laoi_done(L, result);
@@ -155,15 +151,12 @@ static int g_get_wall(lua_State *L) {
 static int g_walls(lua_State *L) {
     sight_self_of(L, 2);
     laoi_buffer(L, 2, 0);
-    laoi_child *g = sight_self(L); /* only now: a new table may run a finalizer */
+    laoi_child *g = sight_self(L); /* after laoi_buffer, which may run a finalizer */
     laoi_index n = 0;
     size_t cursor = 0;
     int64_t id;
     aoi_wall w;
-    while (aoi_sight_next_wall(g->core, &cursor, &id, &w)) {
-        laoi_pushinteger(L, id);
-        lua_rawseti(L, -2, ++n);
-    }
+    while (aoi_sight_next_wall(g->core, &cursor, &id, &w)) laoi_set_item(L, -1, ++n, id);
     laoi_end_list(L, lua_gettop(L), n, 1);
     laoi_pushinteger(L, (int64_t)n);
     return 2;
@@ -203,7 +196,7 @@ static int g_add(lua_State *L) {
     laoi_space *b = g->space;
     laoi_area_arg a;
     uint32_t linger = 0;
-    laoi_entity(L, b, 2); /* its error comes first */
+    laoi_entity(L, b, 2); /* its error precedes those of other arguments */
     int64_t node_id = laoi_integer(L, 3);
     laoi_area(L, b, 4, &a);
     for (int i = HANDLERS_AT + 2; i > HANDLERS_AT; i--)
@@ -214,12 +207,12 @@ static int g_add(lua_State *L) {
             break;
         }
     (void)laoi_check_handlers(L, HANDLERS_AT);
-    g = sight_self(L); /* still open? reading arguments may cause a finalizer to run */
+    g = sight_self(L); /* once more: reading arguments may run a finalizer */
     laoi_gettable(L, 1);
     lua_rawgeti(L, -1, 1);
-    laoi_gettable(L, lua_gettop(L)); /* the space's */
+    laoi_gettable(L, lua_gettop(L)); /* the table of the space */
     int t = lua_gettop(L);
-    laoi_forget_freed(L, b, t); /* before a slot is used again */
+    laoi_forget_freed(L, b, t); /* before a ref is reused */
     a.area.user_data = laoi_prepare_handlers(L, b, t, HANDLERS_AT, HANDLERS_AT + 1);
     int result = aoi_sight_add_node(g->core, laoi_entity(L, b, 2), node_id, &a.area, linger, NULL);
     laoi_settle_handlers(L, b, t, result == AOI_OK);
@@ -249,7 +242,7 @@ static int g_sees(lua_State *L) {
     laoi_child *g = sight_self_of(L, 4);
     aoi_node n = sight_node(L, g);
     int64_t target = laoi_integer(L, 4);
-    laoi_judge_moves(L, g->space);
+    laoi_settle_moves(L, g->space);
     lua_pushboolean(L, aoi_sight_sees(g->core, n, aoi_find(g->space->core, target)));
     return 1;
 }
@@ -274,7 +267,7 @@ static int g_explain(lua_State *L) {
     aoi_sight_explanation e;
     static const char *const axes[] = {"x", "y", "z"};
     for (int i = 0; i < 3; i++) ids[i] = laoi_integer(L, 2 + i);
-    laoi_judge_moves(L, g->space);
+    laoi_settle_moves(L, g->space);
     aoi_sight_explain(g->core, ids[0], ids[1], ids[2], &e);
     laoi_push_explanation(L, g->space, &e.e, ids);
     if (!e.wall) return 1;

@@ -1,7 +1,7 @@
-/* snapshot_methods.c - `space:save` and `aoi.load`.  Their contracts are in lua/aoi/meta/space.lua and aoi.lua.
+/* snapshot_methods.c - `space:save` and `aoi.load`.  lua/aoi/meta/space.lua and aoi.lua have the contracts.
  *
- * The core is never left by an error of Lua: bytes are collected in memory that a userdata owns, and what may raise while
- * a space is loaded, the host's function and the table of handlers, is called in protected mode. */
+ * An error of Lua never unwinds through the core: bytes are collected in memory that a userdata owns, and the host's
+ * function and the table of handlers are used in protected mode while a space is loaded. */
 #include "lua/binding.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ int laoi_save(lua_State *L) {
     laoi_self(L);
     laoi_no_more(L, 2);
     laoi_bytes *c = laoi_new_bytes(L);
-    laoi_space *b = laoi_self(L); /* still open? a new userdata may cause a finalizer to run */
+    laoi_space *b = laoi_self(L); /* after laoi_new_bytes, which may run a finalizer */
     if (aoi_save(b->core, laoi_collect, c) != AOI_OK) return laoi_nomemory(L);
     lua_pushlstring(L, c->bytes, c->size);
     laoi_free_bytes(c);
@@ -70,9 +70,9 @@ static void check_result(lua_State *L, const laoi_loading *g, int i, bool table)
     refuse_result(L, g, table ? 1 : 2, lua_pushfstring(L, "%s expected, got %s", expected, luaL_typename(L, i)));
 }
 
-/* handlers(id, node_id) -> functions, or a table, or nothing; protected. */
+/* Calls handlers(id, node_id) -> functions, or a table, or nothing; in protected mode. */
 static int ask_handlers(lua_State *L) {
-    enum { TO = 2, ENTER = 3, LEAVE }; /* the space's table; the results stand where the function was */
+    enum { TO = 2, ENTER = 3, LEAVE }; /* TO: the space's table; ENTER, LEAVE: the results */
     laoi_loading *g = lua_touserdata(L, 1);
     laoi_pushinteger(L, g->watcher);
     laoi_pushinteger(L, g->node_id);
@@ -87,7 +87,7 @@ static int ask_handlers(lua_State *L) {
     } else check_result(L, g, LEAVE, false);
     g->user_data = laoi_prepare_handlers(L, g->b, TO, ENTER, LEAVE);
     laoi_settle_handlers(L, g->b, TO, true);
-    g->heard = !lua_isnil(L, ENTER) || !lua_isnil(L, LEAVE);
+    g->handled = !lua_isnil(L, ENTER) || !lua_isnil(L, LEAVE);
     return 0;
 }
 
@@ -96,7 +96,7 @@ bool laoi_give_handlers(void *ud, aoi_loaded_node *n) {
     lua_State *L = g->L;
     g->watcher = n->watcher;
     g->node_id = n->node_id;
-    g->heard = false;
+    g->handled = false;
     g->user_data = 0;
     if (!lua_isnil(L, g->handlers)) {
         lua_pushcfunction(L, ask_handlers);
@@ -106,7 +106,7 @@ bool laoi_give_handlers(void *ud, aoi_loaded_node *n) {
         g->failed = lua_pcall(L, 3, 0, 0) != 0;
     }
     n->user_data = g->user_data;
-    if (!n->deferred && !g->keeps_silence) n->silent = !g->heard; /* as add_node does */
+    if (!n->deferred && !g->keeps_silent) n->silent = !g->handled; /* as add_node does */
     return !g->failed;
 }
 
@@ -143,6 +143,6 @@ int laoi_load(lua_State *L) {
         return 1;
     }
     laoi_free_handlers(g.b);
-    if (g.failed) return lua_error(L); /* the host's, unchanged */
+    if (g.failed) return lua_error(L); /* the error of the host's function */
     return result == AOI_ENOMEM ? laoi_nomemory(L) : laoi_argerror(L, SAVED, "not a snapshot: %s", fault);
 }

@@ -1,14 +1,14 @@
-/* sync_explain.c - `sync:explain`: why a client knows a target or not, as a table that is a sentence as text. */
+/* sync_explain.c - `sync:explain`: why a client knows a target or not, as a table with a sentence for __tostring. */
 #include "lua/sync_binding.h"
 
-static int told_text(lua_State *L) {
+static int stored_text(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     lua_getfield(L, 1, "text");
     return 1;
 }
 
-/* The names of fields, as a list at the table's `lacks`; pushes them as text: "; it lacks hp, name". */
+/* Sets field `lacks` of the table on top to a list of the names of fields; pushes a text: "; it lacks hp, name". */
 static void put_lacks(lua_State *L, const laoi_sync *y, uint64_t mask) {
     const int table = lua_gettop(L);
     int n = 0;
@@ -28,7 +28,7 @@ static void put_lacks(lua_State *L, const laoi_sync *y, uint64_t mask) {
     lua_setfield(L, table, "lacks");
 }
 
-/* What each view says of the target, as a list at the table's `views`; pushes it as text. */
+/* Sets field `views` of the table on top to a list of the explanations of the client's views; pushes their text. */
 static void put_views(lua_State *L, const laoi_sync *y, int64_t client, int64_t target) {
     const int table = lua_gettop(L);
     lua_newtable(L);
@@ -81,7 +81,7 @@ int laoi_sync_explain(lua_State *L) {
     lua_setfield(L, 4, "text");
     lua_settop(L, 4);
     lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, told_text);
+    lua_pushcfunction(L, stored_text);
     lua_setfield(L, -2, "__tostring");
     lua_setmetatable(L, 4);
     return 1;

@@ -28,7 +28,7 @@ static void bad_fields(lua_State *L, int i, int k, const char *why) {
     laoi_argerror(L, i, "bad value for option 'fields' (%s, at %d)", why, k);
 }
 
-/* Only name, type and own. */
+/* Raises an error for a key other than 1, 2 and "own". */
 static void check_keys(lua_State *L, int i, int k) {
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
         bool place = lua_type(L, -2) == LUA_TNUMBER && (lua_tonumber(L, -2) == 1 || lua_tonumber(L, -2) == 2);
@@ -44,7 +44,7 @@ static int field_type(const char *name) {
     return -1;
 }
 
-/* The one on top of the stack, the k-th. */
+/* Reads field k, on top of the stack. */
 static void read_sync_field(lua_State *L, int i, int k, sync_fields_arg *a) {
     size_t n = 0;
     if (!lua_istable(L, -1)) bad_fields(L, i, k, "{name, type} expected");
@@ -127,7 +127,7 @@ void laoi_push_value(lua_State *L, int type, const aoi_value *v) {
     if (type == AOI_BOOL) lua_pushboolean(L, v->number != 0);
     else if (type >= AOI_STRING) {
 #if LUA_VERSION_NUM < 502
-        char copy[AOI_MOST_VALUE]; /* garbage is collected before the string is made: a finalizer may free the bytes */
+        char copy[AOI_MOST_VALUE]; /* lua_pushlstring collects garbage first: a finalizer may free the bytes */
         const char *bytes = v->size ? memcpy(copy, v->bytes, v->size) : "";
 #else
         const char *bytes = v->bytes;
@@ -149,7 +149,7 @@ int laoi_sync_get(lua_State *L) {
     return 1;
 }
 
-/* state(space, id): a table of all fields by name, or nil.  The value is pushed first, as that may run a finalizer. */
+/* state(space, id): a table of all fields by name, or nil.  Copies names, as pushing a value may run a finalizer. */
 int laoi_sync_state(lua_State *L) {
     laoi_space *b = laoi_self(L);
     const int64_t id = laoi_integer(L, 2);

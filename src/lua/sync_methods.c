@@ -1,14 +1,9 @@
-/* sync_methods.c - `aoi.sync`: client synchronisation for Lua.  lua/aoi/meta/sync.lua has its contract.
+/* sync_methods.c - `aoi.sync`: client synchronisation for Lua.  lua/aoi/meta/sync.lua has the contract; the userdata is
+ * drawn in classes.c.
  *
- *   userdata aoi.Sync { core, space } --core-->  aoi_sync, which the space frees when it closes
- *        | user value
- *        v
- *   { the space's userdata }
- *
- * A tick takes the message of one client after the other: pack, make a string of it, count it as sent, call.  Making a
- * string may run finalizers, which may change what was packed: then it is packed again.  The callback is called when
- * nothing is under way in the core, so that it may do anything; there is no state but the core's own queue of clients.
- * */
+ * A tick handles one client after the other: pack the message, make a string of it, mark it as sent, call.  Making a
+ * string may run finalizers, which may change the packed data: then it packs again.  The callback may use the core
+ * freely, as no call of the core is active; the only state of a tick is the core's queue of clients. */
 #include "lua/sync_binding.h"
 
 #include <string.h>
@@ -31,8 +26,8 @@ static aoi_entity sync_client(lua_State *L, const laoi_sync *y) {
 typedef struct sync_options_arg {
     aoi_sync_options o;
     aoi_tier tiers[AOI_MOST_TIERS];
-    const laoi_space *space; /* where a synchroniser is made */
-    sync_fields_arg *making;
+    const laoi_space *space; /* the space of a new synchroniser */
+    sync_fields_arg *making; /* NULL: not for a new synchroniser */
 } sync_options_arg;
 
 /* The value is on top. */
@@ -40,7 +35,7 @@ static int bad_option(lua_State *L, int i, const char *name, const char *why) {
     return laoi_argerror(L, i, "bad value for option '%s' (%s, got %s)", name, why, laoi_value(L, lua_gettop(L)));
 }
 
-/* A whole number from 1 on, or false or infinity for none: 0.  The value is on top. */
+/* Reads a whole number of at least 1, or false or infinity: returns 0, no limit.  The value is on top. */
 static uint32_t count_option(lua_State *L, int i, const char *name) {
     double v = lua_tonumber(L, -1);
     if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) return 0;
@@ -86,7 +81,7 @@ static void tiers_option(lua_State *L, int i, sync_options_arg *a) {
     a->o.clients.tier_count = (uint32_t)n;
 }
 
-/* Options that are named replace those in *ud; `quantum`, `fields` and `sight` only where a synchroniser is made. */
+/* A given option replaces the one in *ud; quantum, tick, fields, sight are only for a new synchroniser. */
 static bool sync_option(lua_State *L, int i, const char *name, void *ud) {
     sync_options_arg *a = ud;
     if (!strcmp(name, "limit")) a->o.clients.limit = count_option(L, i, name);
@@ -107,7 +102,7 @@ static bool sync_option(lua_State *L, int i, const char *name, void *ud) {
     return true;
 }
 
-/* What only the core can judge: raises an error for the option that is wrong. */
+/* Raises an error for the option that the core has refused. */
 static void refuse_relevance(lua_State *L, int i, const char *wrong, uint32_t least) {
     if (wrong && !strncmp(wrong, "'bytes'", 7))
         laoi_argerror(L, i, "bad value for option 'bytes' (%d hold one record of any size)", (int)least);
@@ -134,7 +129,7 @@ static int y_new(lua_State *L) {
     laoi_no_more(L, 3);
     laoi_sync *y = laoi_new_on_space(L, b, sizeof *y);
     laoi_give_class(L);
-    if (a.o.sight) a.o.sight = laoi_sight_option(L, 2, "sight", b); /* both still open? a table may run a finalizer */
+    if (a.o.sight) a.o.sight = laoi_sight_option(L, 2, "sight", b); /* once more: a new table may run a finalizer */
     aoi_relevance clients = a.o.clients;
     a.o.clients = (aoi_relevance){0};
     aoi_sync *core;
@@ -151,7 +146,7 @@ static int y_new(lua_State *L) {
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
-/* A list of n areas is nothing beside them: a field there would be for none of them. */
+/* Raises an error for a field of a list of n areas other than its items. */
 static void refuse_named(lua_State *L, int i, size_t n) {
     for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
         double k = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
@@ -160,7 +155,7 @@ static void refuse_named(lua_State *L, int i, size_t n) {
     }
 }
 
-/* An area, or a list of areas; how many. */
+/* Reads an area, or a list of areas; returns their number. */
 static uint32_t view_args(lua_State *L, const laoi_sync *y, laoi_area_arg *out) {
     size_t n = lua_istable(L, 3) ? lua_rawlen(L, 3) : 0;
     if (n > AOI_MOST_VIEWS) laoi_argerror(L, 3, "at most %d views", AOI_MOST_VIEWS);
@@ -170,14 +165,14 @@ static uint32_t view_args(lua_State *L, const laoi_sync *y, laoi_area_arg *out) 
     lua_pushvalue(L, 3);
     for (size_t k = 0; k < n; k++) {
         lua_rawgeti(L, 5, (int)k + 1);
-        lua_replace(L, 3); /* errors name the argument */
+        lua_replace(L, 3); /* errors contain the argument's number */
         laoi_area(L, y->space, 3, out + k);
     }
     lua_settop(L, 4);
     return n ? (uint32_t)n : 1;
 }
 
-/* The view's number at i, from 1 on; its node. */
+/* Reads the number of a view at i, 1 by default; returns its node, and its number - 1 in *view. */
 static aoi_node view_arg(lua_State *L, const laoi_sync *y, aoi_entity e, int i, uint32_t *view) {
     double k = lua_isnoneornil(L, i) ? 1 : luaL_checknumber(L, i);
     bool good = k >= 1 && k <= AOI_MOST_VIEWS && k == floor(k);
@@ -196,7 +191,7 @@ static int y_set_view(lua_State *L) {
     if (lua_type(L, 3) != LUA_TNUMBER) laoi_typeerror(L, 3, "number");
     (void)view_arg(L, y, e, 3, &view);
     laoi_area(L, y->space, 4, &area);
-    y = laoi_sync_self(L, 4); /* still open? reading the area may cause a finalizer to run */
+    y = laoi_sync_self(L, 4); /* once more: reading the area may run a finalizer */
     return laoi_done(L, aoi_sync_set_view(y->core, sync_client(L, y), view, &area.area));
 }
 
@@ -212,7 +207,7 @@ static int y_add(lua_State *L) {
     const uint32_t count = view_args(L, y, areas);
     for (uint32_t k = 0; k < count; k++) views[k] = areas[k].area;
     laoi_read_options(L, 4, sync_option, &a);
-    y = laoi_sync_self(L, 4); /* still open? reading areas may cause a finalizer to run */
+    y = laoi_sync_self(L, 4); /* once more: reading areas may run a finalizer */
     e = laoi_entity(L, y->space, 2);
     check_relevance(L, 4, y->core, &a.o.clients);
     return laoi_done(L, aoi_sync_add_views(y->core, e, views, count, &a.o.clients));
@@ -239,7 +234,7 @@ static int y_resend(lua_State *L) {
     return laoi_done(L, aoi_sync_resend(y->core, sync_client(L, y)));
 }
 
-/* The ids of the list at index i, in a userdata that is left on the stack. */
+/* Reads the ids of the list at index i into a userdata, which stays on the stack. */
 static const int64_t *list_ids(lua_State *L, int i, size_t *n) {
     if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
     *n = lua_rawlen(L, i);
@@ -252,12 +247,12 @@ static const int64_t *list_ids(lua_State *L, int i, size_t *n) {
     return ids;
 }
 
-/* picture(id): bytes, a list of the ids in it, and how many. */
+/* picture(id): bytes, a list of the ids in them, and their number. */
 static int y_picture(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 2);
     (void)sync_client(L, y);
     laoi_bytes *c = laoi_new_bytes(L);
-    y = laoi_sync_self(L, 3); /* still open? a new userdata may cause a finalizer to run */
+    y = laoi_sync_self(L, 3); /* once more: a new userdata may run a finalizer */
     if (aoi_sync_picture(y->core, sync_client(L, y), laoi_collect, c) != AOI_OK) return laoi_nomemory(L);
     const size_t n = aoi_picture_ids(c->bytes, c->size, NULL, 0);
     int64_t *ids = laoi_newbuffer(L, n * sizeof *ids);
@@ -269,7 +264,7 @@ static int y_picture(lua_State *L) {
     return 3;
 }
 
-/* adopt(id, known, gone): what the client has had elsewhere, a list of ids or the bytes of a picture. */
+/* adopt(id, known, gone): the client's state in another synchroniser; known: a list of ids or a picture's bytes. */
 static int y_adopt(lua_State *L) {
     laoi_sync_self(L, 4);
     size_t size = 0, known = 0, gone;
@@ -287,11 +282,10 @@ static int y_adopt(lua_State *L) {
 
 static int y_node(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 3);
-    int64_t id;
+    int64_t id = 0;
     uint32_t view;
-    if (aoi_node_id(y->space->core, view_arg(L, y, sync_client(L, y), 3, &view), &id)) laoi_pushinteger(L, id);
-    else lua_pushnil(L);
-    return 1;
+    const bool known = aoi_node_id(y->space->core, view_arg(L, y, sync_client(L, y), 3, &view), &id);
+    return laoi_push_known(L, known, id);
 }
 
 /* ---- targets ----------------------------------------------------------------------------------------------------- */
@@ -311,7 +305,7 @@ static int y_pin(lua_State *L) {
     return laoi_done(L, aoi_sync_pin(y->core, e, target));
 }
 
-/* A target that has left has no pins: there is nothing to do. */
+/* A target that has left has no pins. */
 static int y_unpin(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = sync_client(L, y), target = aoi_find(y->space->core, laoi_integer(L, 3));
@@ -352,8 +346,8 @@ static int y_knowers(lua_State *L) {
 
 enum { CALLBACK = 2, BYTES = 3, TICK_TOP = 3 }; /* on the stack: self, the callback, bytes so far */
 
-/* Pushes a message; false where it may have changed before it was read.  Before 5.2 garbage is collected first, then the
- * string is made: what a finalizer frees must have been copied, into a buffer that is made before. */
+/* Pushes a message; false if it may have changed before it was read.  Before 5.2 lua_pushlstring collects garbage
+ * first, and a finalizer may free the bytes: copies them to a buffer that is allocated before. */
 static bool push_bytes(lua_State *L, const laoi_sync *y, const aoi_message *m) {
 #if LUA_VERSION_NUM < 502
     const uint32_t used = y->space->calls;
@@ -368,7 +362,7 @@ static bool push_bytes(lua_State *L, const laoi_sync *y, const aoi_message *m) {
     return true;
 }
 
-/* Pushes the callback and what it is called with; false when no client has news, or nothing is open any more. */
+/* Pushes the callback and its arguments; false when no client has news, or the synchroniser or its space is closed. */
 static bool push_message(lua_State *L, laoi_sync *y, size_t *size) {
     aoi_message m;
     while (laoi_is_open(y)) {
@@ -412,7 +406,7 @@ static int y_tick(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 2);
     if (!lua_isfunction(L, 2) && !luaL_getmetafield(L, 2, "__call")) laoi_typeerror(L, 2, "function");
     lua_settop(L, CALLBACK);
-    y = laoi_sync_self(L, 2); /* still open? a name may cause a finalizer to run */
+    y = laoi_sync_self(L, 2); /* once more: pushing a string may run a finalizer */
     lua_pushinteger(L, 0);
     if (aoi_sync_begin(y->core) != AOI_OK) return laoi_nomemory(L);
     return tick_run(L, 0);

@@ -1,9 +1,9 @@
-/* sync_read.c - `aoi.sync.read`: a message as Lua tables. */
+/* sync_read.c - `aoi.sync.read`: reads a message into Lua tables. */
 #include "lua/sync_binding.h"
 
 #include <string.h>
 
-enum { GONE = 3, APPEARED, MOVED, TOUCHED, FIELDS, PARTS, LISTS = 5 }; /* on the stack: lists, and what waits */
+enum { GONE = 3, APPEARED, MOVED, TOUCHED, FIELDS, PARTS, LISTS = 5 }; /* on the stack: lists, incomplete texts */
 static const char *const list_names[LISTS] = {"gone", "appeared", "moved", "touched", "fields"};
 
 static int refuse_message(lua_State *L, const char *fault) {
@@ -12,7 +12,7 @@ static int refuse_message(lua_State *L, const char *fault) {
     return 2;
 }
 
-/* Before anything is written: NULL, or what is wrong anywhere. */
+/* Checks the whole message, before any table changes.  Returns NULL or the fault. */
 static const char *message_fault(const char *bytes, size_t size) {
     aoi_reader r;
     aoi_news news;
@@ -36,11 +36,6 @@ static void push_list(lua_State *L, int k) {
     lua_rawset(L, 2);
 }
 
-static void put_integer(lua_State *L, int list, laoi_index *at, int64_t v) {
-    laoi_pushinteger(L, v);
-    lua_rawseti(L, list, ++*at);
-}
-
 static void put_place(lua_State *L, int list, laoi_index *at, const aoi_reader *r, const aoi_news *news) {
     for (int a = 0; a < r->dimensions; a++) {
         lua_pushnumber(L, news->pos[a]);
@@ -48,7 +43,7 @@ static void put_place(lua_State *L, int list, laoi_index *at, const aoi_reader *
     }
 }
 
-/* What has come of texts that come in parts: parts[id][name], as long as more of it follows. */
+/* parts[id][name] is the received part of a text that is sent in several messages, until the text is complete. */
 static void forget_parts(lua_State *L, int64_t id) {
     if (lua_isnil(L, PARTS)) return;
     laoi_pushinteger(L, id);
@@ -56,7 +51,7 @@ static void forget_parts(lua_State *L, int64_t id) {
     lua_rawset(L, PARTS);
 }
 
-/* Pushes parts[id], a new one where there is none. */
+/* Pushes parts[id]; makes it if it does not exist. */
 static void push_parts(lua_State *L, int64_t id) {
     if (lua_isnil(L, PARTS)) {
         lua_newtable(L);
@@ -75,8 +70,8 @@ static void push_parts(lua_State *L, int64_t id) {
     lua_rawset(L, PARTS);
 }
 
-/* Pushes a text that is complete with this part, or leaves what has come of it in parts[id].  A part that does not go on
- * where the last one ended is of a text whose beginning was not read. */
+/* Adds a part to a text; pushes the text if it is complete, else keeps it in parts[id].  Ignores a part that does not
+ * continue the kept text: its beginning was not read. */
 static bool push_text(lua_State *L, const aoi_news_value *v, int64_t id) {
     push_parts(L, id);
     lua_pushlstring(L, v->name, v->name_size);
@@ -99,7 +94,7 @@ static bool push_text(lua_State *L, const aoi_news_value *v, int64_t id) {
     return complete;
 }
 
-/* Pushes the table of values of a record; false if none is complete. */
+/* Pushes a table of the values of a record; false, and no table, if no value is complete. */
 static bool push_values(lua_State *L, aoi_reader *r, int64_t id) {
     aoi_news_value v;
     bool any = false;
@@ -117,27 +112,27 @@ static bool push_values(lua_State *L, aoi_reader *r, int64_t id) {
     return any;
 }
 
-/* Of which records a list has rows, and what is in one besides the id. */
+/* By list: the records that it has rows of, and the contents of a row besides the id. */
 static const struct {
     int what;
     bool kind, place;
 } columns[FIELDS - GONE] = {
     {AOI_GONE, false, false}, {AOI_APPEARED, true, true}, {AOI_MOVED, false, true}, {AOI_TOUCHED, true, false}};
 
-/* The records into the lists; `at`, `rows`: values and rows in each. */
+/* Writes the records to the lists; at, rows: the numbers of values and rows in each list. */
 static void fill_lists(lua_State *L, aoi_reader *r, laoi_index *at, laoi_index *rows) {
     aoi_news news;
     while (aoi_read_next(r, &news)) {
         if (news.what & (AOI_GONE | AOI_APPEARED)) forget_parts(L, news.id);
         if (news.what & AOI_STATE && push_values(L, r, news.id)) {
-            put_integer(L, FIELDS, at + 4, news.id);
+            laoi_set_item(L, FIELDS, ++at[4], news.id);
             lua_rawseti(L, FIELDS, ++at[4]);
             rows[4]++;
         }
         for (int k = 0; k < FIELDS - GONE; k++) {
             if (!(news.what & columns[k].what)) continue;
-            put_integer(L, GONE + k, at + k, news.id);
-            if (columns[k].kind) put_integer(L, GONE + k, at + k, (int64_t)news.kind);
+            laoi_set_item(L, GONE + k, ++at[k], news.id);
+            if (columns[k].kind) laoi_set_item(L, GONE + k, ++at[k], (int64_t)news.kind);
             if (columns[k].place) put_place(L, GONE + k, at + k, r, &news);
             rows[k]++;
         }

@@ -395,7 +395,7 @@ static int inbox_waiting(lua_State *L) {
 }
 
 /* overtake([list]): detaches the suspended handler; `deliver` continues after its event.  A list receives the rest of
- * the group, and `deliver` skips it.  Returns the turn of that handler; leaves, enters, values per enter of the rest. */
+ * the group, and `deliver` skips it.  Returns the turn of the handler; leaves, enters, values per enter of the rest. */
 static int inbox_overtake(lua_State *L) {
     inbox *x = inbox_self(L);
     inbox_walk *w = &x->walk, left = *w;

@@ -178,8 +178,8 @@ static void apply_move(lua_State *L, world_router *r, section *s, int width) {
     }
 }
 
-/* Whether the row confirms a doubted ghost, from its owner or, after a loss, from its new owner: then updates the ghost.
- * A ghost of an earlier life, the end of which was lost with a shard, leaves the core: its viewers receive leaves. */
+/* Whether the row confirms a doubted ghost, from its owner or, after a loss, from its new owner: then updates the
+ * ghost.  A ghost of an earlier life, the end of which was lost with a shard, leaves the core, with leave events. */
 static bool confirm_ghost(lua_State *L, world_router *r, int64_t id, uint32_t life, uint64_t kind, const double *pos) {
     world_record *record;
     uint32_t slot = world_slot(r, id, &record);
