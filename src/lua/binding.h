@@ -128,10 +128,16 @@ typedef struct laoi_area_arg { /* an area, the corners of a polygon, its label *
 
 /* Reads an area, a number (the radius of a square) or a table, and raises an error if it is invalid. */
 void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out);
-/* Set an item of the list at i, or a field of the table on top. */
+/* Set an item, or n items from `at` on, of the list at i, or a field of the table on top. */
 static inline void laoi_set_item(lua_State *L, int i, laoi_index at, int64_t v) {
     laoi_pushinteger(L, v);
     lua_rawseti(L, i > 0 ? i : i - 1, at);
+}
+static inline void laoi_set_numbers(lua_State *L, int i, laoi_index at, const double *v, int n) {
+    for (int k = 0; k < n; k++) {
+        lua_pushnumber(L, v[k]);
+        lua_rawseti(L, i > 0 ? i : i - 1, at + k);
+    }
 }
 void laoi_set_integer(lua_State *L, const char *name, int64_t v);
 void laoi_set_number(lua_State *L, const char *name, double v);

@@ -159,10 +159,7 @@ void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
 
 static void push_numbers(lua_State *L, const char *name, const double *v, int n) {
     lua_createtable(L, n, 0);
-    for (int k = 0; k < n; k++) {
-        lua_pushnumber(L, v[k]);
-        lua_rawseti(L, -2, k + 1);
-    }
+    laoi_set_numbers(L, -1, 1, v, n);
     lua_setfield(L, -2, name);
 }
 

@@ -36,13 +36,6 @@ static void push_list(lua_State *L, int k) {
     lua_rawset(L, 2);
 }
 
-static void put_place(lua_State *L, int list, laoi_index *at, const aoi_reader *r, const aoi_news *news) {
-    for (int a = 0; a < r->dimensions; a++) {
-        lua_pushnumber(L, news->pos[a]);
-        lua_rawseti(L, list, ++*at);
-    }
-}
-
 /* parts[id][name] is the received part of a text that is sent in several messages, until the text is complete. */
 static void forget_parts(lua_State *L, int64_t id) {
     if (lua_isnil(L, PARTS)) return;
@@ -133,8 +126,10 @@ static void fill_lists(lua_State *L, aoi_reader *r, laoi_index *at, laoi_index *
             if (!(news.what & columns[k].what)) continue;
             laoi_set_item(L, GONE + k, ++at[k], news.id);
             if (columns[k].kind) laoi_set_item(L, GONE + k, ++at[k], (int64_t)news.kind);
-            if (columns[k].place) put_place(L, GONE + k, at + k, r, &news);
             rows[k]++;
+            if (!columns[k].place) continue;
+            laoi_set_numbers(L, GONE + k, at[k] + 1, news.pos, r->dimensions);
+            at[k] += r->dimensions;
         }
     }
 }

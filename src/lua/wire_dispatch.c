@@ -66,26 +66,21 @@ static void free_removed(lua_State *L, inbox *x, int table) {
 
 /* ---- news as a Lua list ------------------------------------------------------------------------------------------- */
 
-/* Sets list[at] to news[i], as a double if it is a coordinate. */
-static void append_number(lua_State *L, int list, const inbox *x, uint32_t i, laoi_index at, bool coordinate) {
-    double v;
-    memcpy(&v, x->news + i, sizeof v);
-    if (coordinate) lua_pushnumber(L, v);
-    else laoi_pushinteger(L, x->news[i]);
-    lua_rawseti(L, list, at);
-}
-
 static uint32_t entry_length(const int64_t *head) {
     if ((head[0] & 3) == FORM_SPECIAL) return 6;
     if ((head[0] & 3) != FORM_GROUP) return 2;
     return ENTRY_HEAD + (uint32_t)head[1] + (uint32_t)(head[2] * head[3]);
 }
 
-/* Appends the undelivered values of the current entry; returns the new length. */
-static laoi_index append_remaining(lua_State *L, int list, const inbox *x, const inbox_walk *w, laoi_index at) {
-    for (uint32_t i = w->at; i < w->stop && i < x->news_count; i++)
-        append_number(L, list, x, i, ++at, i >= w->middle && (i - w->middle) % w->values >= 2);
-    return at;
+/* Writes the undelivered values of the current entry to the list; coordinates as doubles. */
+static void fill_remaining(lua_State *L, int list, const inbox *x, const inbox_walk *w) {
+    laoi_index at = 0;
+    for (uint32_t i = w->at; i < w->stop && i < x->news_count; i++) {
+        double v;
+        memcpy(&v, x->news + i, sizeof v);
+        if (i >= w->middle && (i - w->middle) % w->values >= 2) laoi_set_numbers(L, list, ++at, &v, 1);
+        else laoi_set_item(L, list, ++at, x->news[i]);
+    }
 }
 
 static uint32_t leaves_left(const inbox_walk *w) {
@@ -119,7 +114,7 @@ static bool is_held(lua_State *L, inbox *x) {
     laoi_pushinteger(L, enters_left(w));
     laoi_pushinteger(L, w->values);
     lua_newtable(L);
-    (void)append_remaining(L, lua_gettop(L), x, w, 0);
+    fill_remaining(L, -1, x, w);
     lua_call(L, 5, 1);
     bool held = lua_toboolean(L, -1);
     lua_pop(L, 1);
@@ -145,13 +140,6 @@ static int send_ack(lua_State *L) {
     return 0;
 }
 
-static int push_ack(lua_State *L, uint32_t seq) {
-    lua_pushcfunction(L, send_ack);
-    lua_pushvalue(L, lua_upvalueindex(UP_SEND));
-    laoi_pushinteger(L, seq);
-    return 2;
-}
-
 /* Pushes the function for a SPECIAL entry and its arguments; returns their number.  ACKs are sent by C: the Lua code
  * for an ACK would be cold, and cost as much as the delivery of several messages. */
 static int push_special(lua_State *L, inbox *x) {
@@ -160,7 +148,12 @@ static int push_special(lua_State *L, inbox *x) {
     w->at = w->stop;
     w->target = 0;
     if (what == INBOX_ASKED || what == INBOX_LOST) x->acked = (uint32_t)entry[2];
-    if (what == INBOX_ASKED) return push_ack(L, x->acked);
+    if (what == INBOX_ASKED) {
+        lua_pushcfunction(L, send_ack);
+        lua_pushvalue(L, lua_upvalueindex(UP_SEND));
+        laoi_pushinteger(L, x->acked);
+        return 2;
+    }
     lua_pushvalue(L, lua_upvalueindex(UP_SPECIAL));
     for (int k = 1; k <= 5; k++) laoi_pushinteger(L, entry[k]);
     remove_ended(L, x, entry);
@@ -403,7 +396,7 @@ static int inbox_overtake(lua_State *L) {
     end_walk(x);
     if (lua_istable(L, 2)) {
         w->at = w->stop;
-        (void)append_remaining(L, 2, x, &left, 0);
+        fill_remaining(L, 2, x, &left);
     }
     laoi_pushinteger(L, left.turn);
     laoi_pushinteger(L, leaves_left(&left));

@@ -30,9 +30,8 @@ static int post_gc(lua_State *L) {
     AOI_FREE(&m, p->bytes, p->byte_cap);
     aoi_index_free(&m, &p->handles);
     aoi_index_free(&m, &p->numbers);
-    *p = (post){.memory = m, .free_subscriber = AOI_NONE, .free_link = AOI_NONE, .free_record = AOI_NONE};
+    *p = (post){.memory = m, .window = 1, .free_subscriber = AOI_NONE, .free_link = AOI_NONE, .free_record = AOI_NONE};
     p->sending = AOI_NONE;
-    p->window = 1;
     return 0;
 }
 

@@ -208,15 +208,6 @@ static int r_mover(lua_State *L) {
 
 enum { ROWS_AHEAD = 8 };
 
-/* Writes a row behind item `at` of the flat list. */
-static void push_misrouted(lua_State *L, int list, size_t at, int64_t id, const double *pos, int dims) {
-    laoi_set_item(L, list, (laoi_index)at + 1, id);
-    for (int a = 0; a < dims; a++) {
-        lua_pushnumber(L, pos[a]);
-        lua_rawseti(L, list, (int)at + 2 + a);
-    }
-}
-
 /* read(bytes) or read(pointer, length): accepts the moves of a message.  Returns the number of rows, the client, the
  * batch, a flat list of the rows left to the caller (not an own entity, barred, or not finite), and their number; or
  * nil and a reason. */
@@ -244,7 +235,9 @@ static int r_read(lua_State *L) {
         bool finite = isfinite(pos[0]) && isfinite(pos[1]) && isfinite(pos[2]);
         uint32_t slot = world_slot(r, id, &record);
         if (!world_is_own(record) || !finite || record->flags & WORLD_BARRED) {
-            push_misrouted(L, 4, misrouted++ * (size_t)(dims + 1), id, pos, dims);
+            const laoi_index at = (laoi_index)(misrouted++ * (size_t)(dims + 1));
+            laoi_set_item(L, 4, at + 1, id);
+            laoi_set_numbers(L, 4, at + 2, pos, dims);
         } else if (is_newer(record, m.link, m.batch, ON_TIME)) {
             add_mover(r, slot, record, pos);
             note_mover(r, record, m.link, m.batch);
@@ -375,10 +368,8 @@ static int r_close(lua_State *L) {
         if (!handed) continue;
         laoi_set_item(L, 2, ++n, r->space->core->world.entities[m->slot].id);
         laoi_set_item(L, 2, ++n, world_owner(r->map, m->pos));
-        for (int a = 0; a < dims; a++) {
-            lua_pushnumber(L, m->pos[a]);
-            lua_rawseti(L, 2, ++n);
-        }
+        laoi_set_numbers(L, 2, n + 1, m->pos, dims);
+        n += dims;
         m->slot = AOI_NONE;
     }
     r->routed_count = 0;
