@@ -36,7 +36,7 @@ static void push_list(lua_State *L, int k) {
     lua_rawset(L, 2);
 }
 
-/* parts[id][name] is the received part of a text that is sent in several messages, until the text is complete. */
+/* Drops parts[id]: parts[id][name] is the received part of a text that is sent in several messages. */
 static void forget_parts(lua_State *L, int64_t id) {
     if (lua_isnil(L, PARTS)) return;
     laoi_pushinteger(L, id);

@@ -1,4 +1,4 @@
-/* world_areas.c - areas of nodes as bytes, in the format of snapshots: for the log of an epoch and for hand-overs. */
+/* world_areas.c - areas of nodes as bytes, in the format of snapshots: kept until an epoch closes, sent in hand-overs. */
 #include "lua/world.h"
 #include "sight/sight.h"
 #include "snapshot/snapshot.h"
