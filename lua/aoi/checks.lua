@@ -1,7 +1,7 @@
--- Checks of arguments for the modules in Lua, in the words of the standard library.
+-- Checks of arguments for the modules in Lua; errors are worded as in the standard library.
 --
 -- `n` counts the arguments as the caller writes them, without self. Errors carry the position of the caller of the
--- function that checks: level 3 here.
+-- function that calls the check: level 3 here.
 
 local aoi = require "aoi"
 local core = require "aoi.core.helpers"
@@ -18,7 +18,7 @@ end
 
 local fail = checks.fail
 
---- A value of that type.
+--- Expects a value of that type.
 function checks.type(value, expected, n, name)
   if type(value) ~= expected then fail(n, name, ("%s expected, got %s"):format(expected, got(value)), 3) end
 end
@@ -31,22 +31,22 @@ function checks.is_integer(value)
   return type(value) == "number" and value % 1 == 0 and value >= -LAST and (value < LAST or value == 2 ^ 53)
 end
 
---- An id: of an entity, or of one that is gone.
-function checks.id(id, n, name)
-  if type(id) ~= "number" then fail(n, name, ("integer expected, got %s"):format(got(id)), 3) end
-  if not checks.is_integer(id) then fail(n, name, "number has no integer representation", 3) end
+--- Expects an id; the entity may have left the space.
+-- @param level as for `error`, counted from the caller of this function; 3 without it
+function checks.id(id, n, name, level)
+  if type(id) ~= "number" then fail(n, name, ("integer expected, got %s"):format(got(id)), level or 3) end
+  if not checks.is_integer(id) then fail(n, name, "number has no integer representation", level or 3) end
 end
 
---- The id of an entity in the space.
+--- Expects the id of an entity that is in the space.
 function checks.entity(space, id, n, name)
-  if type(id) ~= "number" then fail(n, name, ("integer expected, got %s"):format(got(id)), 3) end
-  if not checks.is_integer(id) then fail(n, name, "number has no integer representation", 3) end
-  local ok, there = pcall(space.has, space, id)
-  if not ok then error(there, 3) end
-  if not there then fail(n, name, ("no entity %s"):format(tostring(id)), 3) end
+  checks.id(id, n, name, 4)
+  local ok, exists = pcall(space.has, space, id)
+  if not ok then error(exists, 3) end
+  if not exists then fail(n, name, ("no entity %s"):format(tostring(id)), 3) end
 end
 
---- Options: each is known and of its type, by name in `types`.
+--- Expects a table of options whose names are in `types` and whose values have the types given there.
 -- @param level as for `error`, counted from the caller of this function
 function checks.options(options, types, n, name, level)
   for key, value in pairs(options) do
@@ -58,14 +58,14 @@ function checks.options(options, types, n, name, level)
   end
 end
 
---- A finite number.
+--- Expects a finite number.
 function checks.finite(value, n, name)
   if type(value) == "number" and value - value == 0 then return end
   local what = value ~= value and "nan" or type(value) == "number" and tostring(value) or got(value)
   fail(n, name, "finite number expected, got " .. what, 3)
 end
 
---- No argument at this place.
+--- Expects no argument at this place.
 function checks.nothing(value, n, name)
   if value ~= nil then fail(n, name, "nothing expected, got " .. type(value), 3) end
 end
@@ -73,14 +73,14 @@ end
 --- Whether a space is open.
 function checks.is_open(space) return (pcall(space.count, space)) end
 
---- An open space.
+--- Expects an open space.
 function checks.open(space)
   local ok, err = pcall(space.count, space)
   if not ok then error(err, 3) end
 end
 
---- A space, or what has its methods, as the first argument of a module's `new`.
--- @param module the module itself, which a call with a colon would hand over
+--- Expects a space, or an object with its methods, as the first argument of a module's `new`.
+-- @param module the module itself, which a call with a colon passes by mistake
 function checks.space(space, module, name)
   if space == module then error("calling 'new' on bad self (call " .. name .. ".new(space) with a dot)", 3) end
   local ok, method = pcall(function() return space.add_node end)
@@ -90,10 +90,10 @@ function checks.space(space, module, name)
   end
 end
 
---- Calls a method of a space that may refuse its arguments: then the error names those of our caller. What handlers
--- raise goes on unchanged.
--- @param name of the function that our caller's caller has called
--- @param places by place in the arguments of `method`, self included, that in the arguments of `name`
+--- Calls a method of a space. An error about one of its arguments is raised as one about the argument of `name` that is
+-- passed there; other errors, as those of handlers, are raised unchanged.
+-- @param name the public function that calls this
+-- @param places index of an argument of `method`, self included -> index of the argument of `name`
 function checks.call(name, places, method, ...)
   local ok, err, argument = core.call_as(method, nil, 0, ...)
   if ok then return end
@@ -101,7 +101,7 @@ function checks.call(name, places, method, ...)
   error(err, 0)
 end
 
---- Calls a function of the core: what it has against its arguments; or nil and its first result.
+--- Calls a function of the core. Returns the error about its arguments as text, or nil and the first result.
 function checks.fault(f, ...)
   local ok, result = core.call_as(f, nil, 0, ...)
   if ok then return nil, result end
@@ -114,8 +114,8 @@ function checks.is_callable(value)
   return type(value) == "function" or type(meta) == "table" and meta.__call ~= nil
 end
 
---- Self of a method: an object of that class. A dot in place of the colon gives it something else.
--- @param example how it is called
+--- Expects self of a method to be an object of that class: it is not where a dot stands in place of the colon.
+-- @param example a correct call, for the message
 -- @param level as for `error`, counted from the caller of this function; 2 without it
 function checks.self(self, class, name, example, level)
   if type(self) ~= "table" or getmetatable(self) ~= class then
@@ -123,12 +123,12 @@ function checks.self(self, class, name, example, level)
   end
 end
 
---- A table to fill, or nil.
+--- Expects a table to fill, or nil.
 function checks.buffer(buf, n, name)
   if buf ~= nil and type(buf) ~= "table" then fail(n, name, "table expected, got " .. type(buf), 3) end
 end
 
---- Calls f(is_enter, watcher, target, node) for each event that `space:drain` returned: a flat array, and how many.
+--- Calls f(is_enter, watcher, target, node) for each of the n events that `space:drain` returned in a flat array.
 function checks.each_event(buf, n, name, f)
   if type(buf) ~= "table" then fail(1, name, "table expected, got " .. got(buf), 3) end
   if type(n) ~= "number" then fail(2, name, "number expected, got " .. got(n), 3) end
@@ -142,14 +142,14 @@ checks.end_list = require "aoi.end_list"
 
 local dimensions = setmetatable({}, { __mode = "k" })
 
---- A number that tells the lives of an id apart, nil if there is no such entity. What only has the methods of a space
---- cannot tell them apart.
+--- A number that differs between two entities that have the same id one after the other; nil without such an entity.
+--- For objects that only have the methods of a space it is `true`.
 function checks.life(space, id)
   if type(space) == "userdata" then return core.life(space, id) end
   return space:has(id) or nil
 end
 
---- 2 or 3. `near` takes two coordinates only where there are two; a mask of 0 finds nothing.
+--- The dimensions of a space, 2 or 3: in 3D `near` with two coordinates raises an error. The mask of 0 makes it cheap.
 function checks.dimensions(space)
   local d = dimensions[space]
   if not d then
@@ -159,13 +159,13 @@ function checks.dimensions(space)
   return d
 end
 
---- What the space has against `near` at a place, the origin without one; nil where it has nothing.
+--- The error of `near` for this area at a place, by default the origin; nil if there is none.
 function checks.near_fault(space, area, x, y, z)
   if checks.dimensions(space) == 2 then return checks.fault(space.near, space, x or 0, y or 0, area) end
   return checks.fault(space.near, space, x or 0, y or 0, z or 0, area)
 end
 
---- The same of an area, its mask aside: with a mask of 0 nothing is looked for.
+--- The same for an area with its mask replaced by 0, so that nothing is searched.
 function checks.area_fault(space, area)
   local copy = {}
   for name, value in pairs(area) do copy[name] = value end

@@ -1,6 +1,6 @@
---- Ends a list with a nil behind its nth item. Further rows that an earlier, longer one has left there go, too, so that
--- # is right: those that begin with a number. What else the table holds stays.
--- @param row how many items are a row, 1 without it
+--- Sets the item behind the nth to nil. A table that is filled again may hold rows of an earlier, longer list there:
+-- rows that begin with a number are removed, so that # is n. Other values in the table stay.
+-- @param row items in a row, 1 without it
 return function(list, n, row)
   repeat
     local more = type(rawget(list, n + 1)) == "number"

@@ -2,8 +2,8 @@
 local ok, core = pcall(require, "aoi.core")
 if ok then return core end
 
--- A core that was built for another Lua is found, and does not load: the dynamic linker names a symbol that this Lua
--- does not have, or Lua sees that it was called with another version's structures.
+-- A core that was built for another Lua is found but does not load: the dynamic linker names a symbol that this Lua
+-- does not have, or the check of versions fails.
 local text = tostring(core)
 for _, sign in ipairs { "undefined symbol", "symbol not found", "version mismatch", "multiple Lua VMs", "procedure" } do
   if text:find(sign, 1, true) then

@@ -1,40 +1,35 @@
 -- aoi.journal: records every call that changes a space, and plays a record again.
 --
 --   record   space --every call--> core --pieces--> file | function | ring
---   read     bytes --> cursor (C: where it is, what comes) --> player: one space, which the next call changes
+--   read     bytes --> cursor (C: position, next call) --> player: one space, which the next call changes
 --
--- A player keeps snapshots of the marks it passes, some tens at most: going back loads the last one before, and steps
--- on from there.
+-- A player keeps snapshots (frames) at some of the marks that it passes, at most MOST_FRAMES. Seeking back loads the
+-- last frame before the wanted mark and replays the calls from there.
 local checks = require "aoi.checks"
 local core = require "aoi.core"
 
 local journal = {}
 
-local MARK_BYTES = 9 -- of its record
+local MARK_BYTES = 9 -- size of a mark's record
 local MOST_FRAMES, MOST_FRAME_BYTES, FRAME_CALLS = 48, 64 * 2 ^ 20, 20000
 
---- Records a space from now on. docs/journal.md says what a journal is for and what is in it.
+--- Records a space from now on. docs/journal.md describes the format and its uses.
 journal.record = core.journal.record
 
 local Player = {}
 Player.__index = Player
 
--- Number of the last mark that is not later; 0 before the first.
-local function mark_at(times, time)
-  local from, to = 0, #times
+-- Index of the last mark that is not later than a limit; 0 if all are later. Ascending: the marks' times, or places.
+local function mark_at(ascending, limit)
+  local from, to = 0, #ascending
   while from < to do
     local mid = math.ceil((from + to) / 2)
-    if times[mid] <= time then from = mid else to = mid - 1 end
+    if ascending[mid] <= limit then from = mid else to = mid - 1 end
   end
   return from
 end
 
--- Number of the last mark that is not behind that place.
-local function marks_before(places, place)
-  return mark_at(places, place)
-end
-
--- Half of the frames go when there are too many, and those to come are twice as far apart.
+-- Removes every second frame when there are too many; from then on frames are made half as often.
 local function thin_frames(self)
   local kept, bytes = {}, 0
   for i, frame in ipairs(self.frames) do
@@ -61,11 +56,11 @@ local function pass_mark(self)
   keep_frame(self)
 end
 
--- The next call, behind any marks; nothing at the end.
-local function advance(self, hears)
+-- Makes the next call, passing the marks before it; returns nothing at the end of the journal.
+local function advance(self)
   local cursor = self.cursor
   while true do
-    if hears then cursor:deliver(self.space) end
+    cursor:deliver(self.space)
     local name, id, node, rows, refused = cursor:step(self.space)
     if name ~= "mark" then
       if name then self.calls = self.calls + 1 end
@@ -75,12 +70,12 @@ local function advance(self, hears)
   end
 end
 
---- Makes the next call on `player.space`, calls the handlers of what was heard of it, and passes the marks behind it.
+--- Makes the next call on `player.space`, calls the handlers for its events, and passes the marks behind it.
 function Player:step(...)
   checks.self(self, Player, "step", "player:step()")
   if select("#", ...) > 0 then checks.fail(1, "step", "nothing expected: a step is one call") end
   local cursor = self.cursor
-  local name, id, node, rows, refused = advance(self, true)
+  local name, id, node, rows, refused = advance(self)
   if not name then return false end
   cursor:deliver(self.space)
   while self.places[self.mark + 1] == cursor:tell() + MARK_BYTES do
@@ -91,11 +86,11 @@ function Player:step(...)
   return name, id, node, rows, refused
 end
 
--- On to a mark that has not been passed. `cursor:step` takes the events that have not been delivered.
-local function forward(self, mark, hears)
+-- Replays up to a later mark. `cursor:step` discards the events that have not been delivered.
+local function forward(self, mark, delivers)
   local cursor = self.cursor
   while self.mark < mark do
-    if hears then cursor:deliver(self.space) end
+    if delivers then cursor:deliver(self.space) end
     local name = cursor:step(self.space)
     if name == "mark" then pass_mark(self)
     elseif name then self.calls = self.calls + 1
@@ -119,13 +114,13 @@ local function rewind(self, mark)
     self.mark, self.calls = frame.mark, frame.calls
   else
     replace_space(self, assert(cursor:start(self.places[mark] or 0)))
-    self.mark, self.calls = marks_before(self.places, cursor:tell()), 0
+    self.mark, self.calls = mark_at(self.places, cursor:tell()), 0
   end
   self.time = self.times[self.mark]
   forward(self, mark, false)
 end
 
---- Goes to the last mark that is not later than `time`; to the beginning where there is none.
+--- Goes to the last mark that is not later than `time`, or to the beginning if there is none.
 function Player:seek(time)
   checks.self(self, Player, "seek", "player:seek(time)")
   if type(time) ~= "number" or time ~= time then
@@ -152,7 +147,7 @@ local function check(options, name)
     table.concat(engines, "', '", 1, #engines - 1), engines[#engines], options.engine), 3)
 end
 
--- Nil and the reason where the bytes are no journal; an error of `handlers` stays as it is.
+-- Returns nil and the reason if the bytes are no journal; an error raised by `handlers` is raised unchanged.
 local function player_of(bytes, options)
   local cursor, why = core.journal.cursor(bytes, options.handlers, options.engine)
   if not cursor then return nil, why end
@@ -166,7 +161,7 @@ local function player_of(bytes, options)
   }, Player)
 end
 
---- A player of these bytes; as `read`, which gets them from a file.
+--- As `read`, for a journal that is given as a string.
 function journal.open(bytes, options)
   checks.type(bytes, "string", 1, "open")
   options = options or {}
@@ -176,7 +171,7 @@ function journal.open(bytes, options)
   return player
 end
 
---- `read`, for the command and the viewer: nil and the reason where the file is no journal, or cannot be read.
+--- As `read`, for the command and the viewer: returns nil and the reason if the file is no journal or cannot be read.
 function journal.try(path, options)
   local file, why = io.open(path, "rb")
   if not file then return nil, "cannot read the journal: " .. why end
@@ -186,7 +181,7 @@ function journal.try(path, options)
   return player_of(bytes, options)
 end
 
---- Reads a journal; `player.space` is the space as the journal begins.
+--- Reads a journal from a file. Returns a player; `player.space` has the state at the beginning of the journal.
 function journal.read(path, options)
   checks.type(path, "string", 1, "read")
   options = options or {}

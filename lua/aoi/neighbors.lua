@@ -1,13 +1,13 @@
---- Neighbour lists: what is near each watcher, kept up to date by the events of a space, without queries.
+--- Neighbour lists: the targets near each watcher, kept up to date by the events of a space, without queries.
 ---
 ---     local near = require("aoi.neighbors").new(space)
----     near:add(player, 30)                                 -- the player keeps a list of what is within 30
----     for other in near:each(player) do ... end            -- what is near; makes no garbage
----     for player in near:each_viewer(npc) do ... end       -- whose list has it: the ones to inform
+---     near:add(player, 30)                                 -- the player has a list of the targets within 30
+---     for other in near:each(player) do ... end            -- the targets; makes no garbage
+---     for player in near:each_viewer(npc) do ... end       -- the players that have the NPC in their list
 ---
---- Lists are for game logic. To tell clients, in bytes, there is `aoi.sync`, to which `near:sync` hands over.
+--- Lists are for game logic. Messages for clients are made by `aoi.sync`, which `near:sync` calls.
 ---
---- Call `tick` (or `sync`) once per tick, even if you only read the lists: until then, what changed is remembered.
+--- Call `tick` (or `sync`) once per tick, even if you only read the lists: the list of changes grows until then.
 --- In a deferred space, `flush` before you read.
 --- @module aoi.neighbors
 
@@ -16,8 +16,8 @@
 --   space --(handlers of a node)--> watcher { list = {targets}, at = {target -> index} }
 --   seen[target] --> viewers { list = {watcher ids}, at = {watcher id -> index} }
 --
--- Both are dense arrays; the last item fills the gap of one that goes. The watcher's record is the handlers table of
--- its node, and every other reference to it is weak, so that it is garbage when its entity leaves; `held` keeps the
+-- Both are dense arrays; the last item fills the gap of a removed one. The watcher's record is the handlers table of
+-- its node, and every other reference to it is weak, so that it is collected when its entity leaves; `held` keeps the
 -- records of watchers with targets until their last event.
 
 local checks = require "aoi.checks"
@@ -27,7 +27,7 @@ local neighbors = {}
 
 local Neighbors -- the class, below
 
--- What happened to a target since the last tick. SAME: it came and went again; the net change is none.
+-- Net change of a target since the last tick. SAME: none, after an enter and a leave.
 local SAME, JOINED, LEFT, RENEWED = 0, 1, 2, 3
 
 local ON_ENTER = { [SAME] = JOINED, [LEFT] = RENEWED }
@@ -42,7 +42,7 @@ local function insert(list, id)
   list.n, list[n], list.at[id] = n, id, n
 end
 
--- The last item fills the gap: a walk from the end to the beginning misses none when its current item goes.
+-- The last item fills the gap: a walk from the end to the beginning skips no item when its current one is removed.
 local function delete(list, id)
   local n, at = list.n, list.at
   local i, last = at[id], list[n]
@@ -51,7 +51,7 @@ local function delete(list, id)
   list.n = n - 1
 end
 
--- Walks { list, at, spare }: the list from its end; the walk itself is kept for the next `each` when it is over.
+-- The iterator of a walk { list, at, spare }, from the end of the list. A finished walk is reused by the next `each`.
 local function backwards(walk)
   local list, i = walk.list, walk.at - 1
   if not list then return nil end
@@ -66,7 +66,7 @@ local function backwards(walk)
   spare[spare.n], walk.list = walk, false
 end
 
--- What a `for` walks a list with. One that is left by `break` is garbage.
+-- Iterator and state of a `for` loop over a list. The walk of a loop that is left by `break` is garbage.
 local function walk_over(self, list)
   local spare = self.spare.walks
   local n = spare.n
@@ -90,7 +90,7 @@ end
 
 -- Events ------------------------------------------------------------------------------------------------------------
 
--- A watcher is in `dirty` when it has changes for the next tick.
+-- Appends a watcher that has changes for the next tick to the queue `dirty`, once.
 local function mark_dirty(self, watcher)
   if watcher.dirty then return end
   watcher.dirty = true
@@ -145,8 +145,8 @@ function neighbors.new(space)
   local self = setmetatable({
     space = space,
     by_node = by_node, by_id = setmetatable({}, { __mode = "v" }), held = {},
-    seen = {}, spare = { walks = { n = 0 } }, spares = 0, -- lists to be used again, and walks
-    emptied = {}, empties = 0, -- targets that lost their last viewer since the last tick, perhaps for a moment
+    seen = {}, spare = { walks = { n = 0 } }, spares = 0, -- lists and walks to be reused
+    emptied = {}, empties = 0, -- targets that lost their last viewer since the last tick; some may have one again
     dirty = {}, first = 1, last = 0, -- a queue of watchers
     late = {}, -- watchers by id that are to be clients: a handler has raised while their node was added
   }, Neighbors)
@@ -182,7 +182,7 @@ local function make_client(self, id, watcher)
   if alive(self, watcher) and not is_client(self, id) then self.clients:add(id, self.space:area(id, watcher.node)) end
 end
 
---- Gives an entity a list. It ends by itself when the entity leaves the space.
+--- Makes a list for an entity. The list is removed when the entity leaves the space.
 ---@param id integer the watcher
 ---@param area number|aoi.Area half-extent in world units, or a table of any shape as for `space:add_node`
 ---@param none? nil a list has no options
@@ -201,7 +201,7 @@ function Neighbors:add(id, area, none)
   if self.clients then make_client(self, id, watcher) end
 end
 
---- Takes the list away again.
+--- Removes the list of an entity.
 ---@param id integer the watcher
 ---@return boolean done false if it had none
 function Neighbors:remove(id)
@@ -215,7 +215,7 @@ function Neighbors:remove(id)
   return true
 end
 
---- The node that keeps an entity's list, for `space:set_area`, `set_facing`, `set_mask`, `override`.
+--- The node that an entity's list is made of, for `space:set_area`, `set_facing`, `set_mask`, `override`.
 ---@param id integer the watcher
 ---@return integer? node nil if it has no list
 function Neighbors:node(id)
@@ -232,19 +232,19 @@ local function list_of(self, id)
   return watcher and watcher.list or EMPTY
 end
 
---- Iterates over the targets that are near: `for other in near:each(id) do`. Gives each id twice, so that
---- `for _, other in` is right, too. Any of them may be removed meanwhile.
+--- Iterates over the targets that are near: `for other in near:each(id) do`. Each step returns the id twice, so that
+--- `for _, other in` works, too. Targets may be removed during the iteration.
 ---@param id integer the watcher
 ---@return fun(walk: table): integer?, integer? next
 ---@return table walk
 function Neighbors:each(id)
-  -- Here and below: asked in loops, so a good self costs no call.
+  -- Here and below: these methods are called in loops, so a correct self is tested without a function call.
   if getmetatable(self) ~= Neighbors then checks.self(self, Neighbors, "each", "near:each(id)") end
   checks.id(id, 1, "each")
   return walk_over(self, list_of(self, id))
 end
 
---- Iterates over the watchers whose list has a target, as `each`: `for watcher in near:each_viewer(id) do`.
+--- Iterates, as `each`, over the watchers that have a target in their list: `for watcher in near:each_viewer(id) do`.
 ---@param id integer the target
 ---@return fun(walk: table): integer?, integer? next
 ---@return table walk
@@ -267,7 +267,7 @@ function Neighbors:list(id, none)
   return list, list.n
 end
 
---- The watchers whose list has a target, as an array: read-only, valid until the next event.
+--- The watchers that have a target in their list, as an array: read-only, valid until the next event.
 ---@param id integer the target
 ---@param none? nil the list is no copy: there is no table to fill
 ---@return integer[] list
@@ -280,7 +280,7 @@ function Neighbors:viewers(id, none)
   return list, list.n
 end
 
---- How many targets are near.
+--- The number of targets that are near.
 ---@param id integer the watcher
 ---@return integer
 function Neighbors:count(id)
@@ -289,7 +289,7 @@ function Neighbors:count(id)
   return list_of(self, id).n
 end
 
---- How many watchers have a target in their list.
+--- The number of watchers that have a target in their list.
 ---@param id integer the target
 ---@return integer
 function Neighbors:viewer_count(id)
@@ -324,7 +324,7 @@ local function changes(self, id, buf, this, that)
   return list, n
 end
 
---- The targets that came near since the last `tick` or `sync`, and stayed.
+--- The targets that entered the list since the last `tick` or `sync` and are still in it.
 ---@param id integer the watcher
 ---@param buf? integer[] a table to fill
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
@@ -336,7 +336,7 @@ function Neighbors:joined(id, buf)
   return changes(self, id, buf, JOINED, RENEWED)
 end
 
---- The targets that were near at the last `tick` or `sync` and went; one that came back is in both lists.
+--- The targets in the list at the last `tick` or `sync` that left it since. One that entered again is in `joined`, too.
 ---@param id integer the watcher
 ---@param buf? integer[] a table to fill
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
@@ -356,7 +356,7 @@ local function clean(watcher)
   changed.n, watcher.dirty = 0, false
 end
 
--- Removes and returns the next watcher of the queue; nil past the one that was last when the tick began.
+-- Removes and returns the next watcher of the queue; nil behind `last`, the end of the queue when the tick began.
 local function next_dirty(self, last)
   local i = self.first
   if i > last then
@@ -368,8 +368,7 @@ local function next_dirty(self, last)
   return watcher
 end
 
--- Lists of targets without viewers are used again, but only at the end of a tick: an iteration may be on them until
--- then.
+-- Reuses the lists of targets without viewers, but only at the end of a tick: until then iterators may refer to them.
 local function reuse_lists(self)
   for i = 1, self.empties do
     local target = self.emptied[i]
@@ -398,19 +397,19 @@ function Neighbors:tick(none)
   reuse_lists(self)
 end
 
--- Each watcher is a client from the first `sync` on, with the area that its list has then.
+-- The first `sync` makes a client of each watcher, with the current area of its list.
 local function make_clients(self)
   self.clients = require("aoi.sync").new(self.space)
   local ids = {}
   for id, watcher in pairs(self.by_id) do
     if alive(self, watcher) then ids[#ids + 1] = id end
   end
-  table.sort(ids) -- so that messages come in the same order each time
+  table.sort(ids) -- for a reproducible order of messages
   for _, id in ipairs(ids) do make_client(self, id, self.by_id[id]) end
 end
 
---- Ends a tick: hands over to `aoi.sync`, where every watcher is a client: `near.clients`, from the first call on.
---- Options, and a view that is to change later, are the client's own: `near.clients:set(id, options)` and `:node(id)`.
+--- Ends a tick and calls `Sync:tick` of `near.clients`, a synchroniser with every watcher as a client that the first
+--- call makes. For options and later changes of views use `near.clients:set(id, options)` and `:node(id)`.
 ---@param send fun(watcher: integer, message: string) as for `Sync:tick`; `aoi.sync.read` reads the message
 ---@return integer messages
 ---@return integer bytes
@@ -423,7 +422,7 @@ function Neighbors:sync(send)
   return self.clients:tick(send)
 end
 
---- Takes events that `space:drain` returned; those of other nodes are passed over.
+--- Processes events that `space:drain` returned and ignores those of other nodes.
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Neighbors:dispatch(buf, n)
@@ -434,7 +433,7 @@ function Neighbors:dispatch(buf, n)
   end)
 end
 
---- Counts, by a walk over all: `watchers`, `neighbors` (pairs), `targets` with viewers, `changes`.
+--- Counts in O(n): `watchers`, `neighbors` (pairs), `targets` with viewers, `changes`.
 ---@return table<string, integer>
 function Neighbors:stats()
   checks.self(self, Neighbors, "stats", "near:stats()")
@@ -456,9 +455,9 @@ end
 
 -- Moves -------------------------------------------------------------------------------------------------------------
 
-local IN_MOVE = { [2] = 1, [3] = 2, [4] = 3, [5] = 4 } -- where the arguments of methods of the space stand in ours
+local IN_MOVE = { [2] = 1, [3] = 2, [4] = 3, [5] = 4 } -- argument of a method of the space -> argument here
 
---- `space:move`, which is as good: the space itself notes for `aoi.sync` what has moved.
+--- The same as `space:move`, which records moves for `aoi.sync`, too.
 ---@param id integer
 ---@param x number world units
 ---@param y number world units
@@ -469,9 +468,9 @@ function Neighbors:move(id, x, y, z)
   checks.call("move", IN_MOVE, space.move, space, id, x, y, z)
 end
 
---- `space:move_many`.
+--- The same as `space:move_many`.
 ---@param t number[] id, x, y [, z], id, x, y [, z], ...
----@param n? integer how many rows, all without it
+---@param n? integer number of rows, all without it
 function Neighbors:move_many(t, n)
   checks.self(self, Neighbors, "move_many", "near:move_many(t)")
   local space = self.space

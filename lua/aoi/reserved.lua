@@ -1,15 +1,15 @@
 -- Ids of the nodes and entities that the Lua layers add to a user's space: -2^52, -2^52 - 1, and so on down.
 --
--- They are counted per space, which any number of layers share, and never used twice: an event that still waits when
--- its node is removed must not reach another node. A space that was loaded or played may have such ids already, of
--- layers that are not there: then counting begins below them.
+-- One counter per space serves all layers. No id is used twice: an event that is still pending when its node is removed
+-- must not reach another node. A space that was loaded or replayed may contain such ids of layers that were not loaded
+-- with it: then counting begins below them.
 
-require "aoi" -- has it in it
+require "aoi" -- loads aoi.core.helpers
 local core = require "aoi.core.helpers"
 
 local reserved = {}
 
--- Without an exponent, so that they are integers where Lua has them. Below the last are the nodes of aoi.sync.
+-- Without an exponent, so that they are integers where Lua has them. The ids below LAST are those of aoi.sync's nodes.
 local FIRST, LAST = -4503599627370496, -6755399441055743
 reserved.FIRST = FIRST
 
@@ -33,10 +33,10 @@ local function next_id(space, what)
   return id
 end
 
---- `base - node` numbers the nodes that `reserved.node` gives out in a space: 1, 2, 3, ...
+--- `base - node` is 1, 2, 3, ... for the nodes that `reserved.node` returns for a space.
 function reserved.base(space) return counter_of(space).old_node end
 
---- A node id that no node of this space has, and no event that waits.
+--- A node id that no node and no pending event of this space has.
 function reserved.node(space) return next_id(space, "node") end
 
 --- An id that no entity of this space has.
@@ -46,17 +46,17 @@ function reserved.entity(space)
   return id
 end
 
---- Whether a node id, or the id of an entity, is one of layers that this space had before it was loaded.
+--- Whether the id of a node, or of an entity, was in the space when it was loaded: its layer is not there.
 function reserved.is_old_node(space, node) return node <= FIRST and node >= counter_of(space).old_node end
 function reserved.is_old_entity(space, id) return id <= FIRST and id >= counter_of(space).old_entity end
 
---- Whether there is such a node. `space:radius` is the cheapest question; it has no answer for boxes and polygons, and
---- `sees` raises an error where there is no node.
+--- Whether there is such a node. `space:radius` is the cheapest query but returns nil for boxes and polygons; `sees`
+--- raises an error if there is no node.
 function reserved.has_node(space, id, node)
   return space:radius(id, node) ~= nil or pcall(space.sees, space, id, node, id)
 end
 
---- Whether an id is of the reserved range: a region of `aoi.trigger`, where ids of entities are meant.
+--- Whether an id is in the reserved range; among ids of entities these are the regions of `aoi.trigger`, and bushes.
 function reserved.has(id) return id <= FIRST end
 
 return reserved

@@ -1,4 +1,4 @@
---- Sight shared by a team: heroes and wards watch for it, and a target is reported once when the first of them
+--- Vision shared by a team: heroes and wards are its watchers, and a target is reported once when the first watcher
 --- sees it, and once when the last one no longer does.
 ---
 ---     local sight = require("aoi.team").new(space, {
@@ -8,24 +8,24 @@
 ---     sight:add("red", hero, { radius = 30, mask = BLUE })
 ---     sight:add("red", ward, { shape = "circle", radius = 20, mask = BLUE })
 ---     sight:bush { 10, 10, 20, 10, 20, 18, 10, 18 }
----     sight:tick()                           -- once per tick: what has changed since the last one
+---     sight:tick()                           -- once per tick: reports the changes since the last one
 ---
---- What a tick reports is the net change: a target that walks from one ward's area into another's is not reported.
+--- A tick reports the net change: a target that walks from one ward's area into another's is not reported.
 ---
 --- **Bushes** are polygons on the map, and may overlap. A target in a bush is seen only by a watcher that is in one
---- bush with it, and has it in its area.
+--- bush with it and has it in its area.
 ---
---- In a deferred space `flush` before `tick`; `drain` would take the events away.
+--- In a deferred space call `flush` before `tick`, not `drain`, which takes the events instead of the handlers.
 --- @module aoi.team
 
 -- How it is built
 --
 --   space --(handlers of a team's nodes)--> team { count = {target -> nodes that see it}, known = {target -> life} }
 --         --(handlers of the bushes)------> inside { entity -> { bush -> true } }
---   the first mark targets, and so does tick for entities that the others note; it judges what is marked, and calls
+--   nodes mark targets; bushes note entities, for which tick marks targets; then it evaluates these and calls handlers
 --
--- Nothing is kept for a single node but its id, team.nodes: {watcher -> node id}. Those of watchers that have left the
--- space are dropped when their number may have doubled.
+-- Of a node only its id is stored, in team.nodes: {watcher -> node id}. Entries of watchers that have left the space
+-- are removed when the table may have doubled.
 
 local checks = require "aoi.checks"
 local reserved = require "aoi.reserved"
@@ -35,16 +35,16 @@ local team = {}
 
 local Sight -- the class, below
 
---- What a set of teams calls; the fields are looked up at each call.
+--- The handlers of a set of teams; the fields are looked up at each call.
 ---@alias aoi.TeamHandler fun(team: any, target: integer)
 ---@class (exact) aoi.TeamHandlers
 ---@field enter? aoi.TeamHandler the first watcher of the team sees the target
 ---@field leave? aoi.TeamHandler the last one no longer does, or the target has left the space
----@field sight? aoi.Sight what its shut walls hide from a watcher it does not see
+---@field sight? aoi.Sight watchers do not see targets behind its shut walls
 
--- What the handlers of the space do -----------------------------------------------------------------------------------
+-- Handlers of nodes and bushes ----------------------------------------------------------------------------------------
 
--- A target whose visibility may have changed for a team.
+-- Marks a target that may have become visible or invisible for a team.
 local function mark(side, target)
   if side.marked[target] then return end
   side.marked[target] = true
@@ -55,7 +55,7 @@ end
 local function new_side(self, name)
   local side = {
     name = name, count = {}, known = {}, marked = {}, changed = {}, n = 0, nodes = {}, size = 0, bound = 16,
-    cancelled = {}, -- target -> life, whose enter is cancelled and whose leave waits already: a handler has called tick
+    cancelled = {}, -- target -> life with a cancelled enter and a queued leave: a handler has called tick
   }
   function side.enter(_, target)
     side.count[target] = (side.count[target] or 0) + 1
@@ -71,12 +71,18 @@ local function new_side(self, name)
   return side
 end
 
--- What each team knows of an entity, and what it sees for its teams.
+-- The node of a watcher of a team; nil if the entity is none.
+local function node_of(self, side, id)
+  local node = side and side.nodes[id]
+  return node and reserved.has_node(self.space, id, node) and node or nil
+end
+
+-- Marks an entity for the teams that see it, and the targets in bushes that it sees as a watcher.
 local function mark_entity(self, id)
   for _, side in ipairs(self.order) do
     if side.count[id] then mark(side, id) end
-    local node = side.nodes[id]
-    if node and reserved.has_node(self.space, id, node) then
+    local node = node_of(self, side, id)
+    if node then
       for _, target in ipairs((self.space:view(id, node))) do
         if self.inside[target] then mark(side, target) end
       end
@@ -84,8 +90,8 @@ local function mark_entity(self, id)
   end
 end
 
--- An entity came into a bush or went out of one. The tick marks what it sees then: with a sight no event tells of a
--- target that it lost and saw again between two ticks.
+-- Notes an entity that entered or left a bush. Targets are marked in the tick, since with a sight a target that is lost
+-- and seen again between two ticks gives no event.
 local function note(self, id)
   if self.is_noted[id] then return end
   self.is_noted[id] = true
@@ -115,7 +121,7 @@ local function new_bush_handlers(self)
   }
 end
 
--- Judging -------------------------------------------------------------------------------------------------------------
+-- Evaluation ----------------------------------------------------------------------------------------------------------
 
 local function share(bushes, others)
   for bush in pairs(others or {}) do
@@ -136,24 +142,24 @@ local function is_visible(self, side, target)
   return false
 end
 
--- Drops the nodes of watchers that are gone.
+-- Removes the nodes of watchers that have left the space.
 local function sweep(self, side)
   side.size = 0
-  for id, node in pairs(side.nodes) do
-    if reserved.has_node(self.space, id, node) then side.size = side.size + 1 else side.nodes[id] = nil end
+  for id in pairs(side.nodes) do
+    if node_of(self, side, id) then side.size = side.size + 1 else side.nodes[id] = nil end
   end
   side.bound = 2 * side.size + 16
 end
 
--- Into the queue of calls: side, event, target, and which life of its id that is.
+-- Appends a call to the queue: side, event, target and the life of its id (checks.life).
 local function queue(self, side, event, target, life)
   local calls, last = self.calls, self.last
   calls[last + 1], calls[last + 2], calls[last + 3], calls[last + 4] = side, event, target, life
   self.last = last + 4
 end
 
--- What a team knows is one life of an id: what comes by that id later is another.
-local function judge(self, side, event)
+-- Queues the calls for one kind of event. A team knows one life of an id: a later entity of that id is another target.
+local function evaluate(self, side, event)
   for i = 1, side.n do
     local target = side.changed[i]
     local known, now = side.known[target], is_visible(self, side, target) and checks.life(self.space, target)
@@ -180,7 +186,7 @@ end
 --- Makes a set of teams for a space. Bushes are the same for all of them.
 ---@param space aoi.Space
 ---@param handlers aoi.TeamHandlers
----@param none? nil a sight is among the handlers
+---@param none? nil a sight is given among the handlers
 ---@return aoi.Teams
 function team.new(space, handlers, none)
   checks.space(space, team, "team")
@@ -198,7 +204,7 @@ function team.new(space, handlers, none)
     calls = {}, first = 1, last = 0,
   }, Sight)
   self.in_bush = new_bush_handlers(self)
-  if handlers.sight ~= nil then -- a sight of its own, of the same walls: its tick is ours
+  if handlers.sight ~= nil then -- the teams have a sight of their own with the same walls: Sight:tick ticks it
     local fault, own = checks.fault(sights.new, space, { walls = handlers.sight })
     if fault and fault:find("'walls'", 1, true) then
       checks.fail(2, "new", (fault:gsub("option 'walls'", "option 'sight'")))
@@ -221,58 +227,54 @@ local function side_of(self, name, method)
   return self.sides[name]
 end
 
---- Lets an entity watch for a team, which needs no making. It ends when the entity leaves the space.
----@param name any of the team; not nil
+--- Makes an entity a watcher of a team, until it leaves the space. The first watcher creates the team.
+---@param name any name of the team; not nil
 ---@param id integer the watcher: a hero, a ward
----@param area number|aoi.Area half-extent of a square in world units, or the table; the mask is what the team looks for
+---@param area number|aoi.Area half-extent of a square in world units, or the table; `mask` selects kinds of targets
 function Sight:add(name, id, area)
   checks.self(self, Sight, "add", "sight:add(team, id, area)")
   local side = side_of(self, name, "add")
   checks.entity(self.space, id, 2, "add")
-  local node = side and side.nodes[id]
-  if node and reserved.has_node(self.space, id, node) then
+  if node_of(self, side, id) then
     checks.fail(2, "add", ("entity %s watches for that team already"):format(tostring(id)))
   end
   side = side or new_side(self, name)
   if side.size >= side.bound then sweep(self, side) end
-  node = reserved.node(self.space)
+  local node = reserved.node(self.space)
   side.nodes[id], side.size = node, side.size + 1
   local of = self.sight
   local add = of and of.add or self.space.add_node
   checks.call("add", { [2] = 2, [4] = 3 }, add, of or self.space, id, node, area, side.enter, side.leave)
 end
 
---- It watches no longer.
----@param name any of the team
+--- Removes a watcher from a team.
+---@param name any name of the team
 ---@param id integer the watcher
----@return boolean done false if it did not
+---@return boolean done false if it was none
 function Sight:remove(name, id)
   checks.self(self, Sight, "remove", "sight:remove(team, id)")
   local side = side_of(self, name, "remove")
   checks.id(id, 2, "remove")
-  local node = side and side.nodes[id]
-  if not node then return false end
-  side.nodes[id] = nil
-  if not reserved.has_node(self.space, id, node) then return false end
-  self.space:remove_node(id, node)
-  return true
+  local node = node_of(self, side, id)
+  if side then side.nodes[id] = nil end
+  if node then self.space:remove_node(id, node) end
+  return node ~= nil
 end
 
---- The node by which an entity watches, for `space:set_area`, `set_mask`, `override`.
----@param name any of the team
+--- The node of a watcher, for `space:set_area`, `set_mask`, `override`.
+---@param name any name of the team
 ---@param id integer the watcher
----@return integer? node nil if it does not
+---@return integer? node nil if the entity is no watcher of that team
 function Sight:node(name, id)
   checks.self(self, Sight, "node", "sight:node(team, id)")
   local side = side_of(self, name, "node")
   checks.id(id, 2, "node")
-  local node = side and side.nodes[id]
-  if node and reserved.has_node(self.space, id, node) then return node end
+  return node_of(self, side, id)
 end
 
---- Plants a bush, for all teams. Bushes may overlap: one bush in common is enough to be seen.
+--- Adds a bush, for all teams. Bushes may overlap: a target is seen if it shares at least one bush with the watcher.
 ---@param points number[] `x1, y1, x2, y2, ...` in world units, 3 to 64 corners on the map
----@return integer bush its id, an entity of kind 0; `space:leave(bush)` fells it
+---@return integer bush its id, an entity of kind 0; `space:leave(bush)` removes it
 function Sight:bush(points)
   checks.self(self, Sight, "bush", "sight:bush(points)")
   checks.type(points, "table", 1, "bush")
@@ -288,15 +290,15 @@ function Sight:bush(points)
   for i = 1, n do corners[i] = points[i] - (i % 2 == 1 and x or y) end
   local id = reserved.entity(space)
   if checks.dimensions(space) == 3 then space:enter(id, x, y, 0, 0) else space:enter(id, x, y, 0) end
-  local area = { shape = "polygon", points = corners, layers = -1 } -- all of them, not the bush's own
+  local area = { shape = "polygon", points = corners, layers = -1 } -- all layers, not those of the bush
   checks.call("bush", { [4] = 1 }, space.add_node, space, id, reserved.node(space), area, self.in_bush)
   return id
 end
 
---- Calls the handlers for what has changed since the last tick: all leaves, then all enters. Handlers may do anything;
---- the error of one is raised from here, and the other calls are made by the next tick.
+--- Calls the handlers for the changes since the last tick: all leaves, then all enters. Handlers may call any method.
+--- An error in one is raised from here; the remaining calls are made by the next tick.
 ---@param none? nil a tick has no length
----@return integer n how many calls
+---@return integer n the number of calls
 function Sight:tick(none)
   checks.self(self, Sight, "tick", "sight:tick()")
   checks.nothing(none, 1, "tick")
@@ -304,7 +306,7 @@ function Sight:tick(none)
   if self.sight then self.sight:tick() end
   mark_noted(self)
   for _, event in ipairs { "leave", "enter" } do
-    for _, side in ipairs(self.order) do judge(self, side, event) end
+    for _, side in ipairs(self.order) do evaluate(self, side, event) end
   end
   for _, side in ipairs(self.order) do unmark(side) end
   local n, calls = 0, self.calls
@@ -313,7 +315,7 @@ function Sight:tick(none)
     local side, event, target, life = calls[i], calls[i + 1], calls[i + 2], calls[i + 3]
     calls[i], calls[i + 1], calls[i + 2], calls[i + 3] = nil, nil, nil, nil
     self.first = i + 4
-    if event == "enter" and checks.life(self.space, target) ~= life then -- gone since it was judged
+    if event == "enter" and checks.life(self.space, target) ~= life then -- it has left the space since
       if side.known[target] == life then side.known[target] = nil else side.cancelled[target] = life end
     elseif event == "leave" and side.cancelled[target] == life then
       side.cancelled[target] = nil
@@ -327,8 +329,8 @@ function Sight:tick(none)
   return n
 end
 
---- Whether a team knows a target, as of the last tick.
----@param name any of the team
+--- Whether a target was visible for a team in the last tick.
+---@param name any name of the team
 ---@param target integer
 ---@return boolean
 function Sight:knows(name, target)
@@ -338,8 +340,8 @@ function Sight:knows(name, target)
   return side ~= nil and side.known[target] ~= nil
 end
 
---- What a team knows, as of the last tick, by rising id.
----@param name any of the team
+--- The targets that were visible for a team in the last tick, sorted by id.
+---@param name any name of the team
 ---@param buf? integer[] a table to fill
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n

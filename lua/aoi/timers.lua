@@ -1,10 +1,10 @@
--- Timers for the Lua layers: a binary heap of records, each made once and set any number of times.
+-- Timers for the Lua layers: a binary heap of records; a record is made once and can be set any number of times.
 --
 --   heap[1]  the earliest; heap[i] is never later than heap[2i] and heap[2i + 1]
 --   record   { kind, subject, due, order, place }   place is its index in the heap, nil when it is not set;
 --                                                   order breaks ties: the timer that was set first fires first
 --
--- To set and to cancel costs O(log n) of the timers that are set, to see whether one is due one comparison.
+-- Setting and cancelling cost O(log n) for n set timers, testing whether a timer is due one comparison.
 
 local timers = {}
 
@@ -13,7 +13,7 @@ Timers.__index = Timers
 
 function timers.new() return setmetatable({ heap = {}, n = 0, orders = 0 }, Timers) end
 
---- A timer that is not set yet.
+--- Makes a timer that is not set.
 function timers.record(kind, subject) return { kind = kind, subject = subject } end
 
 local function rise(heap, i, record)
@@ -54,7 +54,7 @@ function Timers:set(record, due)
   return rise(self.heap, n, record)
 end
 
---- Cancels a timer; one that is not set is left alone.
+--- Cancels a timer; does nothing if it is not set.
 function Timers:cancel(record)
   local i = record.place
   if not i then return end
@@ -68,14 +68,14 @@ function Timers:cancel(record)
   end
 end
 
---- Moves all timers by the same time. What rounding makes equal fires in the order it was set.
+--- Adds the same time to all timers. Timers that become equal by rounding fire in the order in which they were set.
 function Timers:shift(by)
   for i = 1, self.n do self.heap[i].due = self.heap[i].due + by end
   table.sort(self.heap, before) -- a sorted array is a heap
   for i = 1, self.n do self.heap[i].place = i end
 end
 
---- Takes the earliest timer if it is due by now: its record, nil when none is.
+--- Removes and returns the earliest timer if it is due at `now`; nil otherwise.
 function Timers:take(now)
   local first = self.heap[1]
   if not first or first.due > now then return nil end

@@ -3,11 +3,11 @@
 ---     local server = require("aoi.viewer").serve(space, { port = 8642 })
 ---     while running do
 ---       tick()
----       server:poll()      -- never waits; costs nothing while no page is open
+---       server:poll()      -- does not block; costs nothing while no page is open
 ---     end
 ---
---- The server is read only and on 127.0.0.1. It needs LuaSocket; in skynet use `aoi.skynet.viewer_host`. docs/viewer.md
---- has the whole.
+--- The server is read only and listens on 127.0.0.1. It needs LuaSocket; in skynet use `aoi.skynet.viewer_host`. The
+--- manual is docs/viewer.md.
 --- @module aoi.viewer
 
 local gate = require "aoi.viewer.gate"
@@ -18,15 +18,15 @@ local viewer = {}
 local Server = {}
 Server.__index = Server
 
-local MOST_REQUEST = 8192 -- bytes of a request's head
-local PATIENCE = 10       -- seconds for it
+local MOST_REQUEST = 8192   -- bytes in the head of a request
+local REQUEST_TIMEOUT = 10  -- seconds until the request must be complete
 local MOST_CLIENTS = 16
-local KNOCK = 0.02        -- seconds between two looks for new connections: else a poll is one look at the clock
+local ACCEPT_EVERY = 0.02   -- seconds between two calls of accept; other polls without clients only read the clock
 
 -- ---- connections --------------------------------------------------------------------------------------------------
 --
---   client   in: bytes that have come             out, sent: bytes to go, and how many of them have gone
---            key, session: once it is a stream    ends: when all has gone
+--   client   input: received bytes                out, sent: bytes to send, and the number of those that are sent
+--            key, session: of a stream            ends: the connection is closed when `out` is sent
 
 local function send(client, bytes)
   client.out, client.sent = client.out:sub(client.sent + 1) .. bytes, 0
@@ -35,7 +35,7 @@ end
 local REASONS = { [200] = "OK", [204] = "No Content", [400] = "Bad Request", [403] = "Forbidden", [404] = "Not Found",
   [405] = "Method Not Allowed", [503] = "Service Unavailable" }
 
--- Without a body it is one that has no end yet.
+-- Without a body the response is a stream: it has no length, and the connection stays open.
 local function respond(client, status, kind, body)
   local lines = { ("HTTP/1.1 %d %s"):format(status, REASONS[status]), "content-type: " .. kind .. "; charset=utf-8" }
   if body then lines[3] = "content-length: " .. #body end
@@ -83,7 +83,7 @@ local function on_request(self, client)
   end
 end
 
--- ---- polling ------------------------------------------------------------------------------------------------------
+-- ---- poll ---------------------------------------------------------------------------------------------------------
 
 local function receive(self, client)
   local bytes, why, part = client.socket:receive(16384)
@@ -95,7 +95,7 @@ local function receive(self, client)
   return why ~= "closed"
 end
 
--- A frame if one is due, and only when the last one has gone.
+-- Appends a frame if one is due and the last one has been sent.
 local function show(self, client, now)
   if client.ends or client.sent < #client.out or now < client.due then return end
   local bytes = client.session:frame(now - self.started)
@@ -139,18 +139,18 @@ local function accept_all(self, now)
     if not socket then return end
     socket:settimeout(0)
     socket:setoption("tcp-nodelay", true)
-    local client = { socket = socket, input = "", out = "", sent = 0, deadline = now + PATIENCE }
+    local client = { socket = socket, input = "", out = "", sent = 0, deadline = now + REQUEST_TIMEOUT }
     self.clients[#self.clients + 1] = client
   end
 end
 
---- Does what is to be done now, and never waits: to be called once in each loop of the host.
--- @return how many look
+--- Accepts, reads and writes without blocking. To be called once in each iteration of the host's loop.
+-- @return the number of open pages
 function Server:poll()
   if not self.listener then error("attempt to use a closed server", 2) end
   local now = self.now()
-  if now >= self.knocks then
-    self.knocks = now + KNOCK
+  if now >= self.accept_due then
+    self.accept_due = now + ACCEPT_EVERY
     accept_all(self, now)
   end
   for i = #self.clients, 1, -1 do
@@ -159,7 +159,7 @@ function Server:poll()
   return self.watchers
 end
 
---- Ends it. The space is as it was; closing twice is harmless.
+--- Closes the server and its connections. The space is not changed; closing twice is harmless.
 function Server:close()
   if not self.listener then return end
   for i = #self.clients, 1, -1 do drop(self, i) end
@@ -173,10 +173,10 @@ Server.__close = Server.close
 --- Shows a space in a browser, live.
 -- @param space an aoi space
 -- @param options all optional: `port` (8642; 0: any free one), `address` (127.0.0.1), `token` (8 or more letters,
---   digits, `-`, `_`, which stand in the page's address as `?token=`; needed with another address than the loopback's),
---   `interval` (seconds between two frames at least, 0.1; of more than 3,000 entities longer, in proportion), `title`
--- @return a server: `server:poll()` once in each loop, `server.url`, `server:close()`; or nil and what is wrong with
---   the port
+--   digits, `-`, `_`, given in the page's address as `?token=`; required with an address other than the loopback's),
+--   `interval` (minimal seconds between two frames, 0.1; with more than 3,000 entities longer, in proportion), `title`
+-- @return a server: `server:poll()` once in each loop, `server.url`, `server:close()`; or nil and the reason if it
+--   cannot listen on the port
 function viewer.serve(space, options)
   if space == viewer then error("calling 'serve' on bad self (call viewer.serve(space) with a dot)", 2) end
   options = options or {}
@@ -186,11 +186,11 @@ function viewer.serve(space, options)
   local listener, why = socket.bind(address, port)
   if not listener then return nil, ("%s:%d: %s"):format(address, port, why) end
   listener:settimeout(0)
-  local _, taken = listener:getsockname()
-  port = tonumber(taken)
+  port = tonumber((select(2, listener:getsockname())))
   return setmetatable({
-    space = space, options = options, interval = interval, listener = listener, clients = {}, watchers = 0, knocks = 0,
-    now = socket.gettime, started = socket.gettime(), port = port, url = gate.url(address, port, options.token),
+    space = space, options = options, interval = interval, listener = listener, clients = {}, watchers = 0,
+    accept_due = 0, now = socket.gettime, started = socket.gettime(), port = port,
+    url = gate.url(address, port, options.token),
   }, Server)
 end
 
