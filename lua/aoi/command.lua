@@ -15,10 +15,10 @@ local command = {}
 
 local OK, FAILED, MISUSED = 0, 1, 2
 
--- Progress of long work: from the second second on, one line that is written over.
+-- Shows the progress of a command that runs longer than a second, as one line that is overwritten each second.
 local function progress(quiet)
   local begin, last, shown = os.time(), os.time(), false
-  local function say(done, all)
+  local function report(done, all)
     local now = os.time()
     if quiet or now == last or now - begin < 2 then return end
     last, shown = now, true
@@ -28,21 +28,14 @@ local function progress(quiet)
   local function stop()
     if shown then io.stderr:write("\r            \r") end
   end
-  return say, stop
+  return report, stop
 end
 
 -- ---- files ---------------------------------------------------------------------------------------------------------
 
-local function is_csv(path)
-  local file = io.open(path, "rb")
-  local begin = file and file:read(3) or ""
-  if file then file:close() end
-  return begin:sub(1, 2) == "\31\139" or begin == "t,i" or path:find("%.csv$") or path:find("%.csv%.gz$")
-end
-
 local function refuse(why, status) error({ why = why, status = status }, 0) end
 
--- Counts the events of a player, and hands them on: `on_event(name, watcher, target, node)`, or nil.
+-- Returns a table that counts events, and a function that counts one and passes it to `on_event`, which may be nil.
 local function counter(on_event)
   local tally = { enter = 0, leave = 0 }
   return tally, function(name, ...)
@@ -51,7 +44,8 @@ local function counter(on_event)
   end
 end
 
--- A player of either sort: `space`, `time`, `step()` to the next tick, `all`: ticks; `tally`: events.
+-- Both kinds of files are opened as a run: `space`; `time`; `step()` to the next tick; `go(time)`; `done` and `all` for
+-- the progress; `tally`: the number of events.
 local function open_csv(path, engine, radii, on_event)
   local areas
   for i, radius in ipairs(radii or {}) do
@@ -115,7 +109,7 @@ local function open_journal(path, engine, on_event)
 end
 
 local function open(path, engine, radii, on_event)
-  if is_csv(path) then return open_csv(path, engine, radii, on_event) end
+  if sources.is_csv(path) then return open_csv(path, engine, radii, on_event) end
   if radii and radii[1] then refuse(path .. ": a journal has areas of its own: --radius is for recordings") end
   return open_journal(path, engine, on_event)
 end
@@ -124,11 +118,11 @@ end
 
 function command.replay(args)
   local run = open(args.file, args.engine, args.radius)
-  local say, stop = progress(args.quiet)
+  local report, stop = progress(args.quiet)
   local ticks, clock = 0, os.clock()
   while run.step() do
     ticks = ticks + 1
-    say(run.done, run.all)
+    report(run.done, run.all)
     if args.check then
       local ok, why = pcall(run.space.check, run.space)
       if not ok then
@@ -146,7 +140,7 @@ function command.replay(args)
   return OK
 end
 
--- Labels outlive their nodes here: a node that is removed has its events behind it.
+-- `labels` keeps those of removed nodes, since the leave events of a node come after its removal.
 function command.events(args)
   if (args.from or -math.huge) > (args.to or math.huge) then
     refuse(("--from %s is later than --to %s"):format(tostring(args.from), tostring(args.to)), MISUSED)
@@ -162,14 +156,14 @@ function command.events(args)
     local more, time = run.step(), run.time or -math.huge
     if time > (args.to or math.huge) then break end
     for _, text in ipairs(time >= (args.from or -math.huge) and list or {}) do
-      print(("%s%s %s"):format(tostring(run.time or "-"), more and "" or "+", text)) -- +: behind the last mark
+      print(("%s%s %s"):format(tostring(run.time or "-"), more and "" or "+", text)) -- +: after the last mark
     end
     list = {}
   until not more
   return OK
 end
 
--- The fields of an area in their order, as `shape, radius 5, mask 1`.
+-- The fields of an area in a fixed order, as `circle, radius 5, mask 1`.
 local function area_text(area)
   local words = { area.shape or "square" }
   for _, name in ipairs { "radius", "keep", "extents", "half_height", "facing", "angle", "margin", "mask" } do
@@ -183,7 +177,7 @@ local function area_text(area)
   return table.concat(words, ", ")
 end
 
--- The nodes of an entity, or what one of them sees.
+-- Prints the nodes of an entity, or the targets that one of them sees.
 local function list_nodes(space, watcher, node)
   if not space:has(watcher) then refuse(("there is no entity %d then"):format(watcher)) end
   local nodes, n = space:nodes(watcher)
@@ -228,9 +222,9 @@ end
 
 function command.view(args)
   local out = args.output or args.file:match("[^/\\]*$"):gsub("%.gz$", ""):gsub("%.[^.]*$", "") .. ".html"
-  local say, stop = progress(args.quiet)
+  local report, stop = progress(args.quiet)
   local page = require "aoi.viewer.page"
-  local done, why = page.write(args.file, out, { engine = args.engine, on_progress = say })
+  local done, why = page.write(args.file, out, { engine = args.engine, on_progress = report })
   stop()
   if not done then refuse(why) end
   print(("%s: %d ticks, %.1f MB%s"):format(out, done.ticks, done.bytes / 1e6, done.complete and "" or
@@ -238,7 +232,8 @@ function command.view(args)
   return OK
 end
 
--- Messages as a host has written them: a line `PLACE CLIENT LENGTH`, so many bytes, the end of a line.
+-- Reads the messages that a host has logged, each as a line `PLACE CLIENT LENGTH`, LENGTH bytes and a line break. PLACE
+-- is the length of the journal at that time.
 local function messages_of(path)
   local file, why = io.open(path, "rb")
   if not file then refuse("cannot read the messages: " .. why) end
@@ -255,12 +250,12 @@ local function messages_of(path)
   return list
 end
 
--- Calls and marks, in turn.
+-- Iterates over the calls and marks of a journal.
 local function steps_of(player)
   return function() return player.cursor:step(player.space) end
 end
 
--- Where ticks of clients that see past walls end in a journal.
+-- The places in a journal where the ticks of clients that see past walls end.
 local function ticks_of(player)
   local ticks, cursor = {}, player.cursor
   for name, id in steps_of(player) do
@@ -269,7 +264,7 @@ local function ticks_of(player)
   return ticks
 end
 
--- What a message says: `on_record(what, id)`.
+-- Calls `on_record(what, id)` for each record of a message; `news` is the message as read.
 local function each_record(message, news, on_record)
   local dims = 2 + message:byte(2) % 2 -- docs/sync-wire.md: bit 0 of its flags
   local width = { gone = 1, appeared = 2 + dims, moved = 1 + dims, touched = 2, fields = 2 }
@@ -280,15 +275,15 @@ local function each_record(message, news, on_record)
   for id in pairs(news.parts or {}) do on_record("part of a text", id) end
 end
 
--- A message may say what a view of its client sees at the tick that made it, what is pinned, the client's own entity;
--- and that something is gone that it said before.
+-- A message may contain targets that a view of its client sees in the tick that made it, pinned targets and the
+-- client's own entity; and it may report the end of targets that earlier messages contained.
 function command.audit(args)
   local messages = messages_of(args.messages)
   local ticks = ticks_of(open_journal(args.file).player)
   local player = open_journal(args.file).player
   local cursor = player.cursor
   local known, pinned, records, leaks, at, time = {}, {}, 0, 0, 1, nil
-  local say, stop = progress(args.quiet)
+  local report, stop = progress(args.quiet)
   if not ticks[1] then refuse(args.file .. ": no clients that see past walls were served in it") end
   if messages[1] and messages[1].place < ticks[1] then
     refuse(args.messages .. ": has messages that were sent before the journal's first tick of clients")
@@ -330,7 +325,7 @@ function command.audit(args)
     elseif name == "remove_node" and reserved.has(node) then pinned[id] = nil -- the client's view
     elseif name == "tick_sight" and id == 1 then
       tick = tick + 1
-      say(tick, #ticks)
+      report(tick, #ticks)
       while messages[at] and messages[at].place < (ticks[tick + 1] or math.huge) do
         check(messages[at])
         at = at + 1
@@ -368,27 +363,27 @@ local function stat_journal(path)
 end
 
 function command.stat(args)
-  if is_csv(args.file) then stat_csv(args.file) else stat_journal(args.file) end
+  if sources.is_csv(args.file) then stat_csv(args.file) else stat_journal(args.file) end
   return OK
 end
 
 -- ---- arguments -----------------------------------------------------------------------------------------------------
 
--- argparse takes what begins with a minus for an option: negative numbers go through it behind this.
-local SHIELD = "\1"
+-- argparse takes each word that begins with a minus for an option: this character is put before negative numbers.
+local ESCAPE = "\1"
 
-local function shielded(argv)
+local function escaped(argv)
   local list = {}
-  for i, text in ipairs(argv) do list[i] = text:find "^%-%.?%d" and tonumber(text) and SHIELD .. text or text end
+  for i, text in ipairs(argv) do list[i] = text:find "^%-%.?%d" and tonumber(text) and ESCAPE .. text or text end
   return list
 end
 
-local function bare(text) return (text:gsub("^" .. SHIELD, "")) end
+local function unescape(text) return (text:gsub("^" .. ESCAPE, "")) end
 
--- What converts the text of an argument or option; the error names it, which those of argparse do not.
+-- Makes the function that converts the text of an argument or option; its error names it, unlike those of argparse.
 local function converter(name, expected, convert)
   return function(text)
-    text = bare(text)
+    text = unescape(text)
     local value = convert(text)
     if not value or value ~= value then return nil, ("%s: %s expected, got '%s'"):format(name, expected, text) end
     return value
@@ -418,7 +413,7 @@ local function new_parser(argparse)
   parser:require_command(true)
   local function add(name, what)
     local c = parser:command(name, what)
-    c:argument("file", "A journal, or a recording in CSV."):args(1):convert(bare)
+    c:argument("file", "A journal, or a recording in CSV."):args(1):convert(unescape)
     return c
   end
   local function options(c)
@@ -452,7 +447,7 @@ local function new_parser(argparse)
   add("stat", "Sum up what is in it.")
   local audit = add("audit", "Prove that clients were sent only what their views saw, past walls.")
   audit:argument("messages", "What clients were sent: a line PLACE CLIENT LENGTH, the bytes, a new line."):args(1)
-    :convert(bare)
+    :convert(unescape)
   audit:flag("-q --quiet", "No progress.")
   return parser
 end
@@ -465,9 +460,9 @@ function command.run(argv)
     return FAILED
   end
   local parser = new_parser(argparse)
-  local ok, args = parser:pparse(shielded(argv))
+  local ok, args = parser:pparse(escaped(argv))
   if not ok then
-    io.stderr:write(parser:get_usage(), "\n\nError: ", (tostring(args):gsub(SHIELD, "")), "\n")
+    io.stderr:write(parser:get_usage(), "\n\nError: ", (tostring(args):gsub(ESCAPE, "")), "\n")
     return MISUSED
   end
   local good, result = pcall(command[args.command], args)

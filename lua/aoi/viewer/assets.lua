@@ -1,4 +1,4 @@
--- The page without data: HTML, style and scripts of js/viewer and the decoder js/aoi-sync.js, as one text.
+-- The page without data: HTML, style and scripts of js/viewer and the decoder js/aoi-sync.js, joined to one text.
 --
 --   installed   beside this file, in assets/       in a checkout   in js/ at its root
 
@@ -33,7 +33,7 @@ local function make()
   local scripts = {}
   for i, name in ipairs(SCRIPTS) do scripts[i] = asset(name) end
   local html = asset("page.html")
-  -- Not gsub: what is put in may have "%" in it.
+  -- Not gsub, since the text may contain "%".
   local function put(mark, text)
     local from, to = html:find(mark, 1, true)
     html = html:sub(1, from - 1) .. text .. html:sub(to + 1)
@@ -44,7 +44,7 @@ local function make()
   head, tail = html:sub(1, from - 1), html:sub(to + 1)
 end
 
---- The page up to its data, and behind it.
+--- The parts of the page before and after its data.
 function assets.page()
   if not head then make() end
   return head, tail

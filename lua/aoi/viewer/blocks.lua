@@ -1,17 +1,17 @@
--- Blocks of the viewer (docs/viewer-wire.md): what pages and servers add to those of an observer.
+-- Blocks of the viewer (docs/viewer-wire.md) that pages and servers add to those of an observer.
 
 local blocks = {}
 
 local char, floor = string.char, math.floor
 local frexp, pack = math.frexp, string.pack -- luacheck: ignore 143 (each Lua has one of them)
 
---- A block of this type, a letter.
+--- Makes a block; `type` is a letter.
 function blocks.block(type, content)
   local n = #content
   return type .. char(n % 256, floor(n / 256) % 256, floor(n / 65536) % 256, floor(n / 16777216) % 256) .. content
 end
 
--- IEEE double, little-endian, where Lua has no string.pack.
+-- An IEEE double, little-endian, for a Lua without string.pack.
 local function pack_double(v)
   if v == 0 then return (1 / v < 0 and "\0\0\0\0\0\0\0\128" or "\0\0\0\0\0\0\0\0") end
   local sign = v < 0 and 128 or 0
@@ -39,10 +39,10 @@ function blocks.double(v)
   return pack_double(v)
 end
 
---- The end of a tick.
+--- The block that ends a tick.
 function blocks.tick(time) return blocks.block("T", blocks.double(time)) end
 
---- The structure that an observer wrote, as that of the engine of this name.
+--- Converts a block of structure that an observer wrote to one that names the engine.
 function blocks.of_engine(name, structure)
   return blocks.block("P", char(#name) .. name .. structure:sub(6))
 end

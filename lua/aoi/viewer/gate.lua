@@ -1,15 +1,14 @@
--- What a live page's server answers to a request, whatever serves it: the page, its stream, what the page looks at, or
--- a refusal.
+-- The requests of live pages and the access control of their servers, for LuaSocket and skynet.
 --
 --   GET /                                        the page
---   GET /stream?key=K [&space=NAME]              server-sent events: their data: blocks of a frame in base64
---   GET /look?key=K [&watcher=ID] [&target=ID] [&structure=X0,Y0,X1,Y1]     what the page of that stream shows
+--   GET /stream?key=K [&space=NAME]              server-sent events: the blocks of a frame in base64 each
+--   GET /look?key=K [&watcher=ID] [&target=ID] [&structure=X0,Y0,X1,Y1]     sets the selection of that stream's page
 --
--- The server shows a game: it is read only, and only who may look is let in.
+-- The server exposes the state of a game: it is read only, and it checks each request.
 --
---   address   127.0.0.1 as a rule; with another one a token is asked for
---   Host      of a server on the loopback must name the loopback: no web site can take its place (DNS rebinding)
---   Origin    where a browser names one, must be the page's own: no web site opens a stream from a visitor's browser
+--   address   127.0.0.1 by default; any other address requires a token
+--   Host      must name the loopback if the server listens there: against DNS rebinding by a web site
+--   Origin    must be that of the page if it is given: no other web site can open a stream from a visitor's browser
 
 local aoi = require "aoi"
 local assets = require "aoi.viewer.assets"
@@ -20,10 +19,10 @@ local gate = {}
 
 local LOOPBACK = { ["127.0.0.1"] = true, ["localhost"] = true, ["[::1]"] = true, ["::1"] = true }
 
---- Whether an address is of this machine alone.
+--- Whether an address is reachable from this machine only.
 function gate.is_loopback(address) return LOOPBACK[address] or address:find("^127%.%d+%.%d+%.%d+$") ~= nil end
 
--- In a time that does not tell how much of it was right.
+-- Compares two strings in a time that does not depend on the position of the first difference.
 local function same(a, b)
   local wrong = #a == #b and 0 or 1
   for i = 1, #b do
@@ -40,9 +39,8 @@ local function refuse(option, words)
   checks.fail(2, "serve", ("bad value for option '%s': %s expected"):format(option, words), 4)
 end
 
---- Checks the options of `serve`, which calls this: where a server listens, how often it shows, who may look. Errors
--- carry the position of its caller.
--- @param least the lowest number of a port: 0 is any free one
+--- Checks the options of `serve`, which calls this. Errors carry the position of its caller.
+-- @param least the lowest allowed port; 0 stands for any free port
 -- @return address, port, interval
 function gate.check(options, least)
   if type(options) ~= "table" then checks.fail(2, "serve", "table expected", 3) end
@@ -58,7 +56,7 @@ function gate.check(options, least)
   return address, port, interval
 end
 
---- The same of a space that is open: what cannot be looked at is refused before anything listens.
+--- Checks the space of `serve` in the same way, before the server listens.
 function gate.check_space(space)
   local fault, observer = checks.fault(aoi.observe, space)
   if fault then checks.fail(1, "serve", fault, 3) end
@@ -81,8 +79,8 @@ local function split(target)
   return path, values
 end
 
---- Judges a request. `headers` by lower-case name. Returns "page", "stream" or "look" and the query's values; or a
--- status and a text.
+--- Checks a request; `headers` by lower-case name. Returns "page", "stream" or "look" and the query's values; or the
+-- status and the text of an error.
 function gate.judge(options, method, target, headers)
   local path, query = split(target)
   local host, origin = headers.host or "", headers.origin
@@ -98,16 +96,16 @@ function gate.judge(options, method, target, headers)
   return path:sub(2), query
 end
 
---- The page, ready for a stream.
+--- The page without data, which opens a stream.
 function gate.page()
   local head, tail = assets.page()
   return head .. tail
 end
 
---- A frame as an event of a stream.
+--- Converts a frame to an event of a stream.
 function gate.event(frame) return "data:" .. base64(frame) .. "\n\n" end
 
---- Headers that every answer has.
+--- Headers of every response.
 gate.HEADERS = {
   ["cache-control"] = "no-store", ["x-content-type-options"] = "nosniff", ["referrer-policy"] = "no-referrer",
   ["x-frame-options"] = "DENY", connection = "close",

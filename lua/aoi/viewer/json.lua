@@ -1,15 +1,18 @@
--- JSON, as much as the viewer writes: strings, finite numbers, booleans, arrays, objects.
+-- Writes JSON for the viewer: strings, finite numbers, booleans, arrays, objects.
 
 local json = {}
 
 local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 
--- "<" too: a page holds such texts between tags.
+-- Escapes "<", too, since pages contain JSON between tags.
 local function text_of(s)
   return '"' .. s:gsub('[%c"\\<]', function(c) return ESCAPES[c] or ("\\u%04x"):format(c:byte()) end) .. '"'
 end
 
---- The text of a value; a table with [1], or an empty one, is an array. Fields of objects come in the order of names.
+--- An id as text: numbers of JavaScript do not hold every 64-bit integer.
+function json.id(id) return (math.type and math.type(id) == "integer" and "%d" or "%.0f"):format(id) end
+
+--- The text of a value; a table with [1], or an empty one, is an array. Fields of objects are sorted by name.
 function json.encode(value)
   if type(value) == "string" then return text_of(value) end
   if type(value) == "number" then

@@ -1,10 +1,10 @@
 -- Writes a recording as one page that needs no server: `aoi view FILE`.
 --
 --   source (CSV, journal, program) --tick--> spaces, one for each engine --observers--> blocks --base64--> page
---                                                      `--aoi.sync--> what one client is sent --'
+--                                                      `--aoi.sync--> messages of one client --'
 --
--- The space of the first engine is the one that is shown; of the others only what their indexes are made of, in some of
--- the ticks. A page has one chapter or several, each of a source of its own.
+-- A page shows the space of the first engine, and for the others the structure of the index, in some of the ticks. It
+-- has one or more chapters, each with its own source.
 
 local checks = require "aoi.checks"
 local aoi = require "aoi"
@@ -43,7 +43,7 @@ end
 
 local function is_source(it) return type(it) == "string" or type(it) == "table" and it.open ~= nil end
 
--- The list of chapters: { source, options } each.
+-- Checks the arguments of `write`. Returns a list of chapters: { source, options } each.
 local function chapters_of(source, options)
   if is_source(source) then
     if options ~= nil then checks.type(options, "table", 3, "write") end
@@ -68,7 +68,7 @@ local function chapters_of(source, options)
   return chapters
 end
 
--- Data elements of a page, as they come.
+-- Writes blocks into data elements of a page, PIECE bytes each.
 local function writer(file)
   local waiting, size, total = {}, 0, 0
   local function flush()
@@ -87,22 +87,20 @@ local function writer(file)
   }
 end
 
-local function digits(id) return (math.type and math.type(id) == "integer" and "%d" or "%.0f"):format(id) end
-
--- What the nodes of a space see when the recording begins.
+-- A block with the views of all nodes at the beginning of the recording.
 local function seen(space)
   local views = {}
   for _, id in ipairs((space:ids())) do
     for _, node in ipairs((space:nodes(id))) do
       local list, n = space:view(id, node)
-      for i = 1, n do list[i] = digits(list[i]) end
-      if n > 0 then views[#views + 1] = { digits(id), digits(node), list } end
+      for i = 1, n do list[i] = json.id(list[i]) end
+      if n > 0 then views[#views + 1] = { json.id(id), json.id(node), list } end
     end
   end
   return #views > 0 and blocks.block("J", json.encode { what = "seen", views = views }) or nil
 end
 
--- What one client is sent in each tick, as `aoi.sync` packs it: blocks of type C.
+-- A function that returns the messages of one client in each tick, packed by `aoi.sync`, as blocks of type C.
 local function client_of(run, options)
   if not options then return function() return nil end end
   local sync = require("aoi.sync").new(run.space, { quantum = options.quantum or 0.01, sight = run.sight })
@@ -111,13 +109,13 @@ local function client_of(run, options)
     local here, was = run.space:has(options.id), is_client
     if here and not was then sync:add(options.id, options.area) end
     is_client = here
-    local news = was and not here and blocks.block("C", "") or nil -- its life is over, and with it what it knew
+    local news = was and not here and blocks.block("C", "") or nil -- it has left: its picture is empty
     sync:tick(function(_, message) news = blocks.block("C", message) end)
     return news
   end
 end
 
--- The structure of one engine, in as many ticks as its share of bytes allows.
+-- A function that writes the structure of one engine's index, in as many ticks as STRUCTURE_BYTES allow.
 local function sampler(engine, observer, main, ticks)
   local rate, due = STRUCTURE_BYTES / math.max(1, ticks), 0
   return function(tick, put)
@@ -128,7 +126,7 @@ local function sampler(engine, observer, main, ticks)
   end
 end
 
--- Brute force has no index, and needs seconds a tick for thousands.
+-- Without `given` all engines, except brute force for many entities: it has no index and needs seconds per tick.
 local function engines_of(source, main, given)
   local list = { main }
   for _, engine in ipairs(given or aoi.engines()) do
@@ -152,7 +150,7 @@ local function open_spaces(source, options)
   return runs
 end
 
--- A box that grows around what it is shown.
+-- The bounding box of all entities in the spaces that were added.
 local function box_of()
   local x0, y0, x1, y1 = math.huge, math.huge, -math.huge, -math.huge
   local ids = {}
@@ -170,7 +168,7 @@ local function box_of()
   }
 end
 
--- Plays all spaces, tick by tick; returns how many ticks were written, and whether all were.
+-- Plays all spaces, tick by tick; returns the number of ticks written, and whether these are all.
 local function play(source, runs, options, out)
   local from, to, every = options.from or -math.huge, options.to or math.huge, options.every or 0
   local limit, next_time, ticks, box = options.limit or MOST_BYTES, -math.huge, 0, box_of()
@@ -190,7 +188,7 @@ local function play(source, runs, options, out)
     if not time or time > to then return ended(true) end
     if time >= from and time >= next_time then
       if ticks == 0 and runs[1].begins_full then out.put(seen(runs[1].space)) end
-      local news = client_news() -- before the observer, which shows the client's view; behind it in the page
+      local news = client_news() -- called before the observer, which shows the client's view, but written after it
       out.put(runs[1].observer:changes())
       out.put(news)
       for _, run in ipairs(runs) do run.sample(ticks, out.put) end
@@ -206,7 +204,7 @@ end
 local function write_chapter(source, options, out)
   out.put(blocks.block("J", json.encode {
     what = "head", title = options.title or source.title, engine = options.engine or "list", exact = true,
-    client = options.client and digits(options.client.id) or nil,
+    client = options.client and json.id(options.client.id) or nil,
   }))
   local runs = open_spaces(source, options)
   local ticks, complete = play(source, runs, options, out)
@@ -218,36 +216,36 @@ local function write_chapter(source, options, out)
   return ticks, complete
 end
 
---- Writes a page: of a recording, a CSV file or a journal; of a program; or of several of these as chapters.
+--- Writes a page of a CSV recording, a journal or a program, or of several of these as chapters.
 --
 -- | option | meaning | default |
 -- |---|---|---|
 -- | `engine` | plays the recording; its index is shown first | list |
--- | `engines` | those whose indexes the page shows | all; `brute` up to 500 entities |
+-- | `engines` | the engines with an index on the page | all; `brute` up to 500 entities |
 -- | `cell` | a hint to the engines | |
 -- | `areas` | of a CSV recording, which has none: one node for each area, ids 1, 2 ... | circles around about ten |
--- | `dimensions` | 2: leaves the heights of a CSV recording out | those of the recording |
--- | `from`, `to`, `every` | seconds of the recording | all of it, each tick |
+-- | `dimensions` | 2: ignores the heights of a CSV recording | those of the recording |
+-- | `from`, `to`, `every` | seconds of the recording | the whole recording, each tick |
 -- | `quantum` | of positions, which are exact with and without | |
--- | `limit` | bytes of data after which it ends | 192 MB |
+-- | `limit` | bytes of data after which the page ends | 192 MB |
 -- | `title` | | the file's name |
--- | `client` | `{ id =, area = [, quantum =] }`: beside the space, what a client with that view is sent | |
--- | `story` | what is shown beside: see below | |
+-- | `client` | `{ id =, area = [, quantum =] }`: adds the messages for a client with that view | |
+-- | `story` | additional texts: see below | |
 -- | `on_progress(ticks, of)` | called after each tick; `of` is nil for journals | |
 --
 -- A program is a table: `open(self, engine [, cell])` returns a run, a table with `space`, `step(self)` (one tick;
--- returns its time in seconds, nil at the end), `close(self)`, and perhaps `sight` (what hides things from the client)
--- and `story`.
+-- returns its time in seconds, nil at the end), `close(self)`, and optionally `sight` (the walls for the client) and
+-- `story`.
 --
 -- A story is a table of lists, all optional: `names` (by id, as text), `kinds` (names of the bits), `areas` (true: they
 -- are shown at first), `captions` (`{ time =, text = [, watch = [, target =]] }`), `says` (`{ time =, id =, text =,
--- lasts = }`). A page with one plays by itself.
+-- lasts = }`). A page with a story starts to play by itself.
 --
 -- @param source the recording's path, a program, or a list of chapters: options with a field `source`
 -- @param out_path the page
 -- @param options a table, or nil; not beside chapters
--- @return a table: `ticks`, `bytes` of data, `complete` (false where `limit` cut it off); or nil and what is wrong with
---   a file
+-- @return a table: `ticks`, `bytes` of data, `complete` (false if `limit` was reached); or nil and the reason if a file
+--   cannot be read or written
 function page.write(source, out_path, options)
   local chapters = chapters_of(source, options)
   if type(out_path) ~= "string" then

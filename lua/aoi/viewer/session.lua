@@ -1,10 +1,10 @@
--- What one live page is sent: independent of sockets.
+-- The frames for one live page, independent of sockets.
 --
---   the page's query --receive--> what it looks at        frame(now) --> blocks, or nil while there is nothing to say
+--   query of the page --receive--> selection          frame(now) --> blocks, or nil without any change
 --
---   { watcher = "12", target = "7", structure = "x0,y0,x1,y1" }      all of them optional
+--   { watcher = "12", target = "7", structure = "x0,y0,x1,y1" }      a query; all fields are optional
 --
--- A page that has not taken its last frame gets none: what has changed meanwhile comes with the next one.
+-- A page that has not received its last frame gets no new one: later changes are part of the next frame.
 
 local aoi = require "aoi"
 local blocks = require "aoi.viewer.blocks"
@@ -14,11 +14,11 @@ local Session = {}
 Session.__index = Session
 
 local EVENTS = 512          -- in a frame
-local NODES_AT_ONCE = 2000  -- looked at in a frame, about
+local NODES_AT_ONCE = 2000  -- about this many are examined for a frame
 local MOST_PARTS = 3000
 local STRUCTURE_EVERY = 0.5 -- seconds
 local MOST_VIEW = 2000
-local CROWD = 3000          -- entities; frames of more come less often, in proportion
+local CROWD = 3000          -- entities; with more the interval between frames grows in proportion
 
 local function integer(text)
   local id = type(text) == "string" and #text < 24 and text:find("^%-?%d+$") and tonumber(text)
@@ -27,9 +27,7 @@ local function integer(text)
   return id >= -9007199254740992 and id <= 9007199254740992 and id or nil
 end
 
-local function digits(id) return (math.type and math.type(id) == "integer" and "%d" or "%.0f"):format(id) end
-
---- A new page. options: `title`, `live_interval`.
+--- A session for a new page. options: `title`.
 function Session.new(space, options)
   local stats = space:stats()
   local head = { what = "head", live = true, title = options.title or "live", exact = false }
@@ -43,7 +41,7 @@ end
 local NUMBER = "(%-?[%d.]+e?[+-]?%d*)"
 local RECTANGLE = "^" .. (NUMBER .. ","):rep(3) .. NUMBER .. "$"
 
--- Four finite numbers, or nil.
+-- Parses four finite numbers; returns nil for other texts.
 local function rectangle(text)
   local region = { (text or ""):match(RECTANGLE) }
   for i = 1, 4 do
@@ -53,7 +51,7 @@ local function rectangle(text)
   return region
 end
 
---- Takes what the page looks at; what is not as it should be counts as absent.
+--- Sets the page's selection; malformed fields count as absent.
 function Session:receive(query)
   local region, had = rectangle(query.structure), self.wants.region
   self.wants = { watcher = integer(query.watcher), target = integer(query.target), region = region }
@@ -63,17 +61,17 @@ end
 
 local function list_of(ids, n)
   local list = {}
-  for i = 1, math.min(n, MOST_VIEW) do list[i] = digits(ids[i]) end
+  for i = 1, math.min(n, MOST_VIEW) do list[i] = json.id(ids[i]) end
   return list
 end
 
--- What the chosen entity sees, what sees it, and why it sees the other one.
+-- The targets of the selected entity, its viewers, and an explanation for the selected target.
 function Session:answer()
   local space, watcher, target = self.space, self.wants.watcher, self.wants.target
   if not watcher or not space:has(watcher) then return nil end
   local nodes, viewers, n = {}, space:viewers(watcher)
   for i, node in ipairs((space:nodes(watcher))) do
-    nodes[i] = { node = digits(node), view = list_of(space:view(watcher, node)) }
+    nodes[i] = { node = json.id(node), view = list_of(space:view(watcher, node)) }
     if target then
       local it = space:explain(watcher, node, target)
       nodes[i].text, nodes[i].sees, nodes[i].why = tostring(it), it.sees, it.why
@@ -93,19 +91,19 @@ function Session:structure(now)
   return self.observer:structure(region[1], region[2], region[3], region[4], MOST_PARTS, x, y)
 end
 
---- What is to be sent at this time, in seconds. Raises an error if the space is closed.
+--- The bytes to send at this time in seconds, or nil. Raises an error if the space is closed.
 function Session:frame(now)
   local changes = self.observer:changes()
   local structure = self:structure(now)
   if not changes and structure == "" and not self.asked and self.last and now - self.last < 1 then return nil end
   local answer, greeting = self:answer(), self.greeting or ""
   self.greeting, self.last, self.asked = nil, now, nil
-  local said = answer and blocks.block("J", answer) or ""
-  return greeting .. (changes or "") .. structure .. blocks.tick(now) .. said -- one copy
+  answer = answer and blocks.block("J", answer) or ""
+  return greeting .. (changes or "") .. structure .. blocks.tick(now) .. answer -- one copy
 end
 
---- How long to wait for the next frame, where `least` is what small spaces wait: so that what the host pays in a second
--- does not grow with the crowd. The page draws what lies between.
+--- The time until the next frame; `least` is that of small spaces. In large ones it grows with the number of entities,
+-- so that the host's cost per second does not. The page interpolates positions between frames.
 function Session:pause(least) return least * math.max(1, self.space:count() / CROWD) end
 
 function Session:close() self.observer:close() end

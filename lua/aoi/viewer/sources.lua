@@ -1,4 +1,4 @@
--- What a page can be made of, as sources: CSV recordings (aoi.tools.recording) and journals (aoi.journal).
+-- Sources of a page, which are CSV recordings (aoi.tools.recording) or journals (aoi.journal).
 --
 --   source:open(engine) -> run      run.space, run:step() -> the time of the next tick or nil, run:close()
 
@@ -8,7 +8,7 @@ local replay = require "aoi.tools.replay"
 
 local sources = {}
 
--- A round radius within which about ten others are, at the fullest step.
+-- A round radius (1, 2 or 5 times a power of ten) with about ten neighbours on average in the step with most entities.
 local function usual_radius(rec)
   local full = rec[1]
   for _, step in ipairs(rec) do
@@ -60,13 +60,13 @@ end
 
 -- ---- journals ------------------------------------------------------------------------------------------------------
 
-local CALLS = 100 -- in a tick of a journal without marks
+local CALLS = 100 -- calls in a tick of a journal without marks
 
 local JournalRun = {}
 JournalRun.__index = JournalRun
 
--- To the next mark; what comes behind the last one is a tick of its own. A journal without marks has a tick every so
--- many calls, and its time counts calls.
+-- Plays to the next mark; the calls after the last mark are a tick of their own. A journal without marks has a tick
+-- every CALLS calls, and its time is the number of calls.
 function JournalRun:step()
   if self.ended then return nil end
   local player, first = self.player, self.player.calls
@@ -78,7 +78,7 @@ function JournalRun:step()
   self.at = self.at + 1
   if not marked then return player.calls end
   local time = player.time or player.times[1]
-  if player.mark == mark then time = time + 1e-3 end -- behind the last mark
+  if player.mark == mark then time = time + 1e-3 end -- after the last mark
   return time
 end
 
@@ -87,7 +87,7 @@ function JournalRun:close() self.player.space:close() end
 local function open_journal(path)
   local journal = require "aoi.journal"
   local nothing = {}
-  local function handlers() return nothing end -- a node without handlers would make no events
+  local function handlers() return nothing end -- since nodes without handlers make no events
   local function open(engine) return journal.try(path, { engine = engine, handlers = handlers }) end
   local first, why = open(aoi.engines()[1])
   if not first then return nil, path .. ": " .. why end
@@ -102,16 +102,19 @@ local function open_journal(path)
   }
 end
 
---- Opens a file of either sort; nil and what is wrong with it otherwise.
-function sources.open(path, options)
+--- Whether a file is a recording in CSV, by its first bytes or its name; then the error where it cannot be opened.
+function sources.is_csv(path)
   local file, why = io.open(path, "rb")
-  if not file then return nil, why end
-  local begin = file:read(3) or ""
-  file:close()
-  if begin:sub(1, 2) == "\31\139" or begin == "t,i" or path:find("%.csv$") or path:find("%.csv%.gz$") then
-    return open_csv(path, options)
-  end
-  return open_journal(path)
+  local begin = file and file:read(3) or ""
+  if file then file:close() end
+  return begin:sub(1, 2) == "\31\139" or begin == "t,i" or path:find("%.csv$") or path:find("%.csv%.gz$"), why
+end
+
+--- Opens a recording or a journal; returns nil and the reason if the file is neither or cannot be read.
+function sources.open(path, options)
+  local is_csv, why = sources.is_csv(path)
+  if why then return nil, why end
+  return (is_csv and open_csv or open_journal)(path, options)
 end
 
 return sources
