@@ -13,34 +13,34 @@
 --- are looked up at each call, so replacing either reloads the code of every trigger of that name.
 ---
 --- **Handlers** are called as `handler(id, target, trigger)`; `id` is the entity that carries the trigger. A visit
---- calls `first`, `enter`, `stay` and `dwell` as time goes by, `leave`, `last`: see TriggerHandlers. For what else a
---- trigger can do see TriggerOptions.
+--- calls `first`, `enter`, then `stay` and `dwell` when they are due, then `leave`, `last`: see TriggerHandlers. The
+--- options are described at TriggerOptions.
 ---
---- **Time** is what you pass to `update`, in any unit that counts up. What happens between two updates happens at the
---- time of the earlier one. An update costs what fires, not what waits. Without a time at the start the clock begins at
---- 0, or, where the first update is more than an hour away from that (`os.time()`), with that update: what has begun
---- before it begins then. A long tick makes up for at most 1,000 `stay` of a visit, the last ones.
+--- **Time** is the argument of `update`, in any unit that counts up. Events between two updates have the time of the
+--- earlier update. The cost of an update depends on the timers that fire, not on those that are set. Without a start
+--- time the clock begins at 0, or, if the first update is more than an hour away from 0 (`os.time()`), at that update:
+--- earlier visits begin then. A long tick makes up for at most 1,000 `stay` of a visit, the last ones.
 ---
 --- **Removal.** When a trigger, or the entity that carries it, is removed, its handlers are never called again, not
---- even `leave`; `disable` it first where `leave` is wanted. A target that is removed leaves: that is its last call.
---- An entity with triggers simply leaves the space. The records of its triggers go with it, those of empty ones within
---- the next 512 updates, of n triggers more than 16,384 within n / 32; `Triggers:remove` frees them at once.
+--- even `leave`; call `disable` first if `leave` is needed. A target that is removed leaves: that is its last call.
+--- An entity with triggers needs no cleanup before it leaves the space. The records of its triggers are freed then, of
+--- empty ones within 512 updates, with n > 16,384 triggers within n / 32; `Triggers:remove` frees them at once.
 ---
---- **Errors** of a handler are raised from the call that was delivering, unchanged. The call that raised counts as
---- made; the rest of what its event had to do is done before the next event or `update` of these triggers. A filter
---- that raises refuses.
+--- **Errors** of a handler are raised unchanged from the call that was delivering. The call that raised counts as
+--- made; the remaining calls for its event are made before the next event or `update` of these triggers. A filter
+--- that raises rejects the target.
 --- @module aoi.trigger
 
 -- How it is built: one file for each topic.
 --
---   aoi.trigger.options      which options there are, checked
+--   aoi.trigger.options      reads and checks the options
 --   aoi.trigger.registry     the triggers of a set: by node, by entity and name, all; removing dead ones
---   aoi.trigger.events       what enter and leave of a node mean; plain triggers
+--   aoi.trigger.events       enter and leave events of nodes; plain triggers
 --   aoi.trigger.admission    triggers with visits: filter, limit, cooldown, once, timers
 --   aoi.trigger.second       the second node of triggers with `outside` or `linger`
---   aoi.trigger.clock        where the time begins, and what an update may make up for
---   aoi.trigger.visits       the record of a visit, the queue of targets that wait
---   aoi.trigger.steps        calls that are still to be made when a handler raises or yields
+--   aoi.trigger.clock        the start of the time; the `stay` calls that a long tick makes up for
+--   aoi.trigger.visits       the record of a visit, the queue of waiting targets
+--   aoi.trigger.steps        the pending calls after a handler has raised or yielded
 --   aoi.trigger.saved        the triggers of a set as plain data, and back
 --
 -- `set` there is an aoi.Triggers, `t` an aoi.Trigger; their other fields:
@@ -58,8 +58,8 @@
 --         mutes                     see aoi.trigger.steps; nil for most
 --         label                     its name, as its nodes have it
 --         mask, disabled            the mask that `enable` restores
---         layers                    as they were given, nil for those of its entity
---         is_region                 whether its entity goes with it
+--         layers                    the option; nil: the layers of its entity
+--         is_region                 whether its entity is removed with it
 --         second                    see aoi.trigger.second; nil for most
 --         visits, known, gate, ...  nil for plain triggers, else see aoi.trigger.visits
 
@@ -82,9 +82,9 @@ local trigger = {}
 
 local Triggers, Trigger -- the two classes, below
 
---- What a trigger does. Every option may stand beside the handlers, `handlers[name]`; those given to `add` go first.
---- The area is that of a node, of any shape: one of square and circle needs `radius`, for the others see aoi.Area.
---- Where `add` is given a `shape`, the area is taken from there alone.
+--- The options of a trigger. Options may be given in `handlers[name]`, beside the handlers; those given to `add` take
+--- precedence. The area is that of a node, of any shape: square and circle need `radius`, for the others see aoi.Area.
+--- If `shape` is given to `add`, the whole area is taken from the options given there.
 --- With `once`, a trigger that has fired admits no more targets, and removes itself when it is empty.
 ---@class (exact) aoi.TriggerOptions
 ---@field shape? aoi.Shape square without it
@@ -96,44 +96,44 @@ local Triggers, Trigger -- the two classes, below
 ---@field facing? number radians, of a sector: 0 is along +x, counter-clockwise
 ---@field angle? number radians, the opening of a sector, > 0 and at most 2 pi
 ---@field points? number[] corners of a polygon, `x1, y1, x2, y2, ...`, relative to the entity
----@field mask? integer bits of the kinds that count, all without it
----@field layers? integer bits of the layers that count, those of the entity without it
----@field filter? fun(id: integer, target: integer, trigger: aoi.Trigger): any targets that count
----@field interval? number seconds, > 0, from `enter` to the first `stay`, and to each next one
+---@field mask? integer bits of the kinds of targets, all without it
+---@field layers? integer bits of the layers of targets, those of the entity without it
+---@field filter? fun(id: integer, target: integer, trigger: aoi.Trigger): any whether to admit the target
+---@field interval? number seconds, > 0, from `enter` to the first `stay`, and between two `stay`
 ---@field after? number seconds, >= 0, from `enter` to `dwell`
----@field limit? integer how many targets may be inside at a time; the others wait in the order they came
----@field cooldown? number seconds, >= 0, from one `enter` to the next; targets that come in between wait as for `limit`
----@field linger? number seconds, >= 0: a target leaves only when it has been out of the area so long without a break
----@field outside? boolean what counts is the complement of the area: inside is whatever is not in it
+---@field limit? integer the most targets inside at a time; the others wait in the order of their arrival
+---@field cooldown? number seconds, >= 0, from one `enter` to the next; targets that arrive earlier wait as for `limit`
+---@field linger? number seconds, >= 0: a target leaves only after it has been out of the area so long without a break
+---@field outside? boolean inverts the area: targets outside of it count as inside
 ---@field once? boolean fires once: `dwell` if there is `after`, otherwise `enter`
 ---@field enabled? boolean false to begin disabled
----@field data? any yours: `trigger.data`
----@field sight? aoi.Sight targets that its shut walls hide are not inside; its `tick` delivers them
----@field x? number world units: where a region is; required there
+---@field data? any user data: `trigger.data`
+---@field sight? aoi.Sight targets that its shut walls hide are not inside; its `tick` delivers the events
+---@field x? number world units: the place of a region; required there
 ---@field y? number world units
 ---@field z? number world units; only in 3D
 
---- What `Trigger:explain` returns.
+--- The result of `Trigger:explain`.
 ---@class aoi.TriggerExplanation: aoi.Explanation
----@field name string of the trigger
+---@field name string name of the trigger
 ---@field state? "inside"|"lingering"|"waiting"|"refused"|"muted"|"disabled"|"spent" nil for a target that is not in it
 
---- What a trigger calls; a missing handler is no error. Other fields than these and the options are refused. A target
---- goes by moving, by leaving the space, by its kind, or because the trigger moves or is disabled.
+--- The handlers of a trigger; each may be missing. Fields other than these and the options are an error. A target
+--- leaves when it moves, leaves the space or changes its kind, or when the trigger moves or is disabled.
 ---@alias aoi.TriggerHandler fun(id: integer, target: integer, trigger: aoi.Trigger)
 ---@class aoi.TriggerHandlers: aoi.TriggerOptions
----@field enter? aoi.TriggerHandler a target came in
----@field leave? aoi.TriggerHandler it went; the two strictly alternate
+---@field enter? aoi.TriggerHandler a target entered
+---@field leave? aoi.TriggerHandler the target left; the two strictly alternate
 ---@field first? aoi.TriggerHandler before `enter`, if the trigger was empty
----@field last? aoi.TriggerHandler after `leave`, if it is empty again
+---@field last? aoi.TriggerHandler after `leave`, if the trigger is empty again
 ---@field stay? aoi.TriggerHandler every `interval` while inside; a long tick makes up for the last 1,000
 ---@field dwell? aoi.TriggerHandler once per visit, when it has lasted `after`
 
 --- Makes a set of triggers for a space; it may have several.
 ---@param space aoi.Space
----@param handlers table<string, aoi.TriggerHandlers> handlers, and options if you like, by the name of the trigger
----@param now? number seconds: the time at the beginning; the clock is the caller's. Without it 0, or the first `update`
---- if that is more than an hour away from 0
+---@param handlers table<string, aoi.TriggerHandlers> handlers, and optionally options, by the name of the trigger
+---@param now? number seconds: the start time on the caller's clock. Without it 0, or the time of the first `update` if
+--- that is more than an hour away from 0
 ---@return aoi.Triggers
 function trigger.new(space, handlers, now)
   checks.space(space, trigger, "trigger")
@@ -149,7 +149,7 @@ function trigger.new(space, handlers, now)
   return self
 end
 
--- A trigger that has no entity yet.
+-- Makes a trigger without an entity.
 local function new_trigger(set, name, o)
   local t = setmetatable({
     set = set, name = name, data = o.data, mask = o.mask, layers = o.layers, disabled = not o.enabled, sight = o.sight,
@@ -160,13 +160,13 @@ local function new_trigger(set, name, o)
   return t
 end
 
--- Where the arguments of methods of the space stand in those of ours.
+-- Index of an argument of a method of the space -> index of the argument here.
 local IN_SET_RADIUS = { [3] = 1, [4] = 1, [5] = 2 }
 local IN_SET = { [3] = 1, [4] = 1 }
 
--- Gives a trigger its entity and its node. Errors carry the position of the caller of `add` or `region`.
+-- Adds the node of a trigger to an entity. Errors carry the position of the caller of `add` or `region`.
 local function install(set, t, id, area)
-  registry.sweep(set, 2) -- so that dead triggers are never more than living ones, whether or not there are updates
+  registry.sweep(set, 2) -- bounds the dead triggers by the number of living ones, even without updates
   local family = registry.family(set, id)
   if family and family[t.name] then
     checks.fail(2, "add", ("entity %s already has a trigger '%s'"):format(tostring(id), t.name), 3)
@@ -175,7 +175,7 @@ local function install(set, t, id, area)
   second.prepare(t)
   registry.insert(set, t)
   second.install(t, area, function(own)
-    local of = t.sight or set.space -- past walls, or not
+    local of = t.sight or set.space
     local add = t.sight and of.add or of.add_node
     add(of, id, t.node, own, set.enter, set.leave)
   end)
@@ -187,15 +187,15 @@ end
 
 --- A set of triggers on one space.
 ---@class aoi.Triggers
----@field time number seconds: the last `update`, or, while a timer's handler runs, when that was due
+---@field time number seconds: the last `update`; in the handler of a timer the time at which that was due
 ---@field handlers table<string, aoi.TriggerHandlers> handlers by name
 Triggers = {}
 Triggers.__index = Triggers
 
---- Adds a trigger to an entity. Targets that are near already come in at once.
+--- Adds a trigger to an entity. Targets that are in the area already enter at once.
 ---@param id integer the entity
 ---@param name string `handlers[name]` are its handlers; unique on that entity
----@param options? aoi.TriggerOptions what is missing is taken from `handlers[name]`
+---@param options? aoi.TriggerOptions missing options are taken from `handlers[name]`
 ---@return aoi.Trigger
 function Triggers:add(id, name, options)
   checks.self(self, Triggers, "add", "triggers:add(id, name)")
@@ -207,8 +207,8 @@ function Triggers:add(id, name, options)
   return t
 end
 
---- Adds a trigger at a fixed place: the options `x`, `y` and, in 3D, `z` say where. It needs no visible entity: its
---- own, `trigger.id`, is of kind 0 and has an id of -2^52 or below. `space:ids`, `count` and `viewers` include it.
+--- Adds a trigger at a fixed place, the options `x`, `y` and, in 3D, `z`. It has an invisible entity of its own,
+--- `trigger.id`, of kind 0 and with an id of -2^52 or below. `space:ids`, `count` and `viewers` include it.
 ---@param name string `handlers[name]` are its handlers; any number of regions may share them
 ---@param options? aoi.TriggerOptions
 ---@return aoi.Trigger
@@ -242,7 +242,7 @@ end
 --- Removes triggers of an entity, whether or not it is still in the space.
 ---@param id integer
 ---@param name? string only this one
----@return integer n how many were removed
+---@return integer n the number of removed triggers
 function Triggers:remove(id, name)
   checks.self(self, Triggers, "remove", "triggers:remove(id)")
   checks.id(id, 1, "remove")
@@ -257,8 +257,8 @@ function Triggers:remove(id, name)
   return n
 end
 
---- Calls the filters for a target again, in every trigger that has it near: its faction, say, has changed. Costs the
---- number of nodes that see it.
+--- Calls the filters for a target again, in every trigger with the target in its area, for example after a change of
+--- its faction. The cost is proportional to the number of nodes that see it.
 ---@param target integer
 function Triggers:refresh(target)
   checks.self(self, Triggers, "refresh", "triggers:refresh(target)")
@@ -268,14 +268,14 @@ function Triggers:refresh(target)
   local pairs_of, n = self.space:viewers(target)
   for i = 2, 2 * n, 2 do
     local t = self.triggers[self.base - pairs_of[i]]
-    if t and t.filter then admission.ask_again(t, target) end
+    if t and t.filter then admission.refresh(t, target) end
   end
 end
 
---- Advances the time and fires, in order of time, the timers that are due. Costs the logarithm of all timers for each
---- one that fires, and a look at a share of the triggers: all of them in 256 updates, but at most 64 in one.
+--- Advances the time and fires, in order of time, the timers that are due. Costs O(log n) of all timers for each one
+--- that fires, and examines some triggers for removal: all of them in 256 updates, but at most 64 in one.
 ---@param now number seconds, never less than before
----@return integer n how many timers fired
+---@return integer n the number of timers that fired
 function Triggers:update(now)
   checks.self(self, Triggers, "update", "triggers:update(now)")
   checks.finite(now, 1, "update")
@@ -296,9 +296,9 @@ function Triggers:update(now)
   return n
 end
 
---- `update`, for who has the length of a tick: `update(time + dt)`.
----@param dt number seconds since the last one, >= 0
----@return integer n how many timers fired
+--- The same as `update(time + dt)`, for a given length of the tick.
+---@param dt number seconds since the last update, >= 0
+---@return integer n the number of timers that fired
 function Triggers:advance(dt)
   checks.self(self, Triggers, "advance", "triggers:advance(dt)")
   checks.finite(dt, 1, "advance")
@@ -307,8 +307,8 @@ function Triggers:advance(dt)
   return self:update(self.time + dt)
 end
 
---- Takes events that `space:drain` returned; those of other nodes are passed over. After an error of a handler the rest
---- waits for the next event or `update`.
+--- Processes events that `space:drain` returned and ignores those of other nodes. After an error of a handler the
+--- remaining events are processed at the next event or `update`.
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Triggers:dispatch(buf, n)
@@ -317,9 +317,9 @@ function Triggers:dispatch(buf, n)
   return steps.run(self)
 end
 
---- The triggers as plain data, for `load`: their areas, options and targets, what waits, timers, all by the name of the
---- handlers. Numbers, strings, booleans and tables, but for `trigger.data`, which goes as it is. To be called when
---- nothing waits to be delivered: in a deferred space after `flush`. docs/snapshot.md has the format.
+--- The triggers as plain data, for `load`: areas, options, targets, queues and timers, with handlers as names. The data
+--- are numbers, strings, booleans and tables, except for `trigger.data`, which is not converted. Pending events are an
+--- error: in a deferred space call `flush` before. docs/snapshot.md has the format.
 ---@return table data
 function Triggers:save()
   checks.self(self, Triggers, "save", "triggers:save()")
@@ -329,13 +329,13 @@ function Triggers:save()
   return data
 end
 
---- Adds triggers that were saved, to a space that was saved then, too, or made anew: their entities are in it. In a
---- space that is the same nothing is called; else changes are reported. Timers go on where they were: times move
---- to the clock of these triggers. The nodes of theirs that the space was loaded with are removed. Data that is not as
---- `save` makes it is an error, and changes nothing.
+--- Adds saved triggers to a space with their entities, loaded from a snapshot of the same time or built anew. Handlers
+--- are called for the changes since `save`; in an equal space none is. Timers continue: their times are converted to
+--- the clock of these triggers. Nodes of the triggers that the space was loaded with are removed. Data that `save` does
+--- not make is an error and changes nothing.
 ---@param data table
 ---@param filters? fun(id: integer, name: string): function the filters that were given to `add`, which cannot be saved
----@return integer n how many
+---@return integer n the number of triggers
 function Triggers:load(data, filters)
   checks.self(self, Triggers, "load", "triggers:load(data)")
   expect_open(self)
@@ -348,8 +348,8 @@ function Triggers:load(data, filters)
   return #data.triggers
 end
 
---- Counts, by a walk over all: `triggers`; `inside`, `waiting` and `refused` targets; `timers` that are set; `late`:
---- events and calls that still wait after an error.
+--- Counts in O(n): `triggers`; `inside`, `waiting` and `refused` targets; `timers` that are set; `late`: events and
+--- calls that are still pending after an error.
 ---@return table<string, integer>
 function Triggers:stats()
   checks.self(self, Triggers, "stats", "triggers:stats()")
@@ -367,7 +367,7 @@ function Triggers:stats()
   return stats
 end
 
---- Removes every trigger and region, and takes no more. Closing twice is harmless, and so is closing after the space.
+--- Removes every trigger and region; `add` is an error then. Closing twice or after the space is harmless.
 function Triggers:close()
   checks.self(self, Triggers, "close", "triggers:close()")
   local is_open = checks.is_open(self.space)
@@ -379,7 +379,7 @@ function Triggers:close()
   steps.clear(self.steps)
 end
 
--- Nil where there is nothing to say: the target is not in the area, or the trigger is gone.
+-- Nil if the target is not in the area or the trigger is removed.
 local function state_of(t, target)
   if not alive(t) then return nil end
   if t.disabled then return "disabled" end
@@ -403,17 +403,17 @@ end
 ---@field id integer the entity that carries it, a region's own id for a region
 ---@field name string
 ---@field node integer its node id
----@field data any the option `data`: yours
+---@field data any the option `data`
 Trigger = {}
 Trigger.__index = Trigger
 
---- Removes it: none of its handlers is called again. A region's entity leaves the space. Removing twice is harmless.
+--- Removes the trigger; its handlers are not called again. A region's entity leaves. Removing twice is harmless.
 function Trigger:remove()
   checks.self(self, Trigger, "remove", "trigger:remove()")
   if self.dead then return end
-  local there = alive(self)
+  local was_alive = alive(self)
   kill(self)
-  if not there then return end
+  if not was_alive then return end
   if self.is_region then
     self.set.space:leave(self.id)
   else
@@ -422,14 +422,14 @@ function Trigger:remove()
   end
 end
 
---- Whether it, and the entity that carries it, is still in the space.
+--- Whether the trigger and the entity that carries it are still in the space.
 ---@return boolean
 function Trigger:alive()
   checks.self(self, Trigger, "alive", "trigger:alive()")
   return alive(self)
 end
 
---- Restores its mask: targets that are near come in.
+--- Restores the mask of a disabled trigger: targets in the area enter.
 function Trigger:enable()
   expect_alive(self, "enable")
   if not self.disabled then return end
@@ -437,13 +437,13 @@ function Trigger:enable()
   second.set_mask(self)
 end
 
---- Clears its mask: all targets inside leave, those that linger too, the queue empties.
+--- Clears the mask: all targets inside leave, lingering ones too, and the queue is emptied.
 function Trigger:disable()
   expect_alive(self, "disable")
   if self.disabled then return end
   self.disabled = true
   second.set_mask(self)
-  if self.linger then admission.linger_no_more(self) end
+  if self.linger then admission.end_lingering(self) end
 end
 
 ---@return boolean
@@ -461,7 +461,7 @@ function Trigger:set_radius(radius, keep)
   checks.call("set_radius", IN_SET_RADIUS, space.set_radius, space, self.id, self.node, radius, keep)
 end
 
---- Changes its whole area, with exactly the difference in events. Mask and layers stay, unless the area has them.
+--- Changes the whole area, with exactly the difference in events. Mask and layers stay, unless the area has them.
 ---@param area number|aoi.Area half-extent of a square in world units, or the table
 function Trigger:set_area(area)
   expect_alive(self, "set_area")
@@ -493,7 +493,7 @@ function Trigger:set_facing(facing)
   checks.call("set_facing", IN_SET, space.set_facing, space, self.id, self.node, facing)
 end
 
---- Changes the kinds it looks for.
+--- Changes the kinds of targets.
 ---@param mask integer kind bits
 function Trigger:set_mask(mask)
   expect_alive(self, "set_mask")
@@ -502,14 +502,14 @@ function Trigger:set_mask(mask)
   if not self.disabled then second.set_mask(self) end
 end
 
---- How many targets are inside.
+--- The number of targets inside.
 ---@return integer
 function Trigger:count()
   checks.self(self, Trigger, "count", "trigger:count()")
   return self.set.inside[self.slot] or 0
 end
 
---- How many targets wait in the queue of `limit` or `cooldown`.
+--- The number of targets in the queue of `limit` or `cooldown`.
 ---@return integer
 function Trigger:waiting()
   checks.self(self, Trigger, "waiting", "trigger:waiting()")
@@ -532,8 +532,8 @@ function Trigger:has(target)
   return visit ~= nil and visit.state == visits.INSIDE
 end
 
---- Why a target is in it or not: what `space:explain` says of its node, with `state` in addition. With `outside` that
---- is about the area, unless the target does not count at all.
+--- Explains why a target is inside or not: the result of `space:explain` for the node, and `state`. With `outside` it
+--- is about the area, unless mask or layers exclude the target.
 ---@param target integer
 ---@return aoi.TriggerExplanation
 function Trigger:explain(target)

@@ -1,4 +1,4 @@
--- Reads recorded movement, and checks all of it before any of it is used.
+-- Reads recorded movement and checks the whole recording before it is used.
 --
 -- A recording is CSV text, plain or gzipped:
 --
@@ -7,25 +7,25 @@
 --   0.0000,2,-1.86,-4.26     all rows of one time step together, ids ascending
 --   0.0625,1,-1.87,-3.75     t never goes back
 --
--- An entity is present at a step if it has a row there. What comes out is an array of steps, each a flat array
+-- An entity is present at a step if it has a row there. The result is an array of steps, each a flat array
 -- `id, x, y[, z], id, x, y[, z], ...`, as `space:enter_many` and `space:move_many` take it:
 --
 --   { name = "crowd.csv", dimensions = 2, rows = 3, most = 2, { t = 0, n = 2, 1, -1.88, ... }, { t = 0.0625, ... } }
 --
--- The first error is reported as `nil, "FILE:LINE: reason"`, and then there is no recording at all.
+-- The first error is returned as `nil, "FILE:LINE: reason"`.
 
 local recording = {}
 
 local find, match, sub = string.find, string.match, string.sub
 local EXACT = 9007199254740992 -- 2^53: beyond it doubles do not hold every integer
 
--- A piece of the input as a message may show it, whatever bytes it holds.
+-- Input for an error message: at most 40 bytes, without control characters.
 local function shown(text)
   if #text > 40 then text = sub(text, 1, 40) .. "..." end
   return "'" .. text:gsub("[^\32-\126]", "?") .. "'"
 end
 
--- Decimal notation only: `tonumber` alone would take hexadecimal everywhere, and "nan" and "inf" on LuaJIT.
+-- Decimal notation only: `tonumber` alone accepts hexadecimal numbers, and "nan" and "inf" on LuaJIT.
 local function number(text)
   local value = find(text, "^[+-]?%d*%.?%d*[eE]?[+-]?%d*$") and tonumber(text)
   if not value then return nil, "is not a number" end
@@ -57,7 +57,7 @@ local ROW = {
   [3] = "^([^,]*),([^,]*),([^,]*),([^,]*),([^,]*)$",
 }
 
--- One row as numbers in `into`, or what is wrong with it.
+-- Reads one row as numbers into `into`; returns the error, or nil.
 local function row(line, columns, into)
   local texts = into.texts
   texts[1], texts[2], texts[3], texts[4], texts[5] = match(line, ROW[columns])
@@ -71,8 +71,8 @@ end
 
 --- Reads a recording from text.
 -- @param text the whole CSV, not compressed
--- @param name what messages call it
--- @param dimensions 2 leaves a z column out, 3 demands it; without it the header decides
+-- @param name the name for error messages
+-- @param dimensions 2 ignores a z column, 3 requires it; without it the header decides
 -- @return the recording, or nil and "NAME:LINE: reason"
 function recording.parse(text, name, dimensions)
   local columns
@@ -122,7 +122,7 @@ function recording.parse(text, name, dimensions)
   return rec
 end
 
--- The text of a gzip file. The whole file is tested first, so that a damaged one gives no text at all.
+-- The text of a gzip file. The whole file is tested first, so that a damaged file is an error, not a shorter text.
 local function gunzip(path)
   local quoted = "'" .. path:gsub("'", "'\\''") .. "'"
   local ok = os.execute("gzip -t <" .. quoted .. " 2>/dev/null")
@@ -137,7 +137,7 @@ end
 --- Reads a recording from a file, gzipped or not.
 -- @param path the file's name
 -- @param dimensions as for @{parse}
--- @return the recording, or nil and "FILE:LINE: reason", or "FILE: reason" where no line is to blame
+-- @return the recording, or nil and "FILE:LINE: reason", or "FILE: reason" if the error is in no single line
 function recording.read(path, dimensions)
   if find(path, "\0", 1, true) then return nil, shown(path) .. ": not a file name" end
   local file, why = io.open(path, "rb")

@@ -1,11 +1,11 @@
 -- Replays a recording through a space, and counts and hashes the events.
 --
--- Every entity carries one node for each radius. A step of the recording is one tick of a deferred space, whose net
--- events one drain takes.
+-- Every entity has one node for each radius. A step of the recording is one tick of a deferred space, and one drain
+-- returns its net events.
 --
 -- The checksum does not depend on the order of events within the recording: it is the sum modulo 2^64 of the
 -- FNV-1a-64 hashes of "step:kind:watcher:target", steps counted from 0 and kind `e` or `l`, as in "12:e:7:31".
--- Hashes are pairs of 32-bit halves, so that they come out the same on a Lua that has only doubles.
+-- Hashes are pairs of 32-bit halves, so that they are the same on a Lua without integers.
 
 local aoi = require "aoi"
 
@@ -24,7 +24,7 @@ local function xor_byte(a, b)
   return sum
 end
 
--- xor[a][b]; a row is made at its first use, because only a dozen characters occur.
+-- xor[a][b]; rows are made at their first use, because only a dozen characters occur.
 local xor = setmetatable({}, {
   __index = function(rows, a)
     local made = {}
@@ -52,7 +52,7 @@ end
 -- @return its upper and its lower 32 bits
 function replay.hash(text) return fnv(OFFSET_HI, OFFSET_LO, text) end
 
--- Adds the n events of one step to the tallies of their nodes.
+-- Adds n events of one step to the tallies of their nodes.
 local function count(tallies, step, events, n)
   local prefix = { [aoi.ENTER] = { replay.hash(step .. ":e:") }, [aoi.LEAVE] = { replay.hash(step .. ":l:") } }
   for at = 1, 4 * n, 4 do
@@ -66,9 +66,9 @@ local function count(tallies, step, events, n)
   end
 end
 
---- Takes a space from one step of a recording to the next: entities without a row in it leave, those of the step before
--- move in one batch, new ones enter, and each gets a node for each area.
--- @param before the step before; `{ n = 0 }` at first
+--- Advances a space by one step of a recording: entities without a row in the step `now` leave, those that have rows in
+-- both steps move in one batch, new ones enter and get a node for each area.
+-- @param before the previous step; `{ n = 0 }` at first
 -- @param stride numbers in a row: 1 + dimensions
 function replay.advance(space, before, now, stride, areas)
   local moved, entered, moves, enters, at = {}, {}, 0, 0, 1
@@ -96,10 +96,10 @@ function replay.advance(space, before, now, stride, areas)
 end
 
 --- Plays a recording.
--- @param rec what `aoi.tools.recording` read
+-- @param rec a recording of `aoi.tools.recording`
 -- @param options `radii`: a list of areas, one node for each; `engine`; `cell`; `on_step(step, steps)`: called after
 --   each step, to show progress
--- @return a list with one table for each radius: `radius`, `enter`, `leave` (how many), `checksum` (a string)
+-- @return a list with one table for each radius: `radius`, `enter` and `leave` (counts), `checksum` (a string)
 function replay.run(rec, options)
   local space = aoi.new {
     engine = options.engine,

@@ -1,10 +1,10 @@
--- Admission to triggers with visits: filter, limit, cooldown, once, linger; and what the timers of visits do.
+-- Admission to triggers with visits: filter, limit, cooldown, once, linger; and the functions of the visits' timers.
 --
 --   arrive --filter--> REFUSED
---          --open----> INSIDE   (admit, then welcome calls the handlers)
+--          --open----> INSIDE   (admit, then call_enter calls the handlers)
 --          --closed--> WAITING  until settle finds the trigger open: after a leave, or when the gate's timer fires
 --
--- A trigger is open while fewer than `limit` are inside, `cooldown` has passed since the last one was admitted, and
+-- A trigger is open while fewer than `limit` targets are inside, `cooldown` has passed since the last admission, and
 -- `once` has not fired.
 
 local checks = require "aoi.checks"
@@ -25,8 +25,8 @@ local function call(t, event, target) return steps.call(t.set, event, t.slot, t.
 
 local function push(t, step, target) return steps.push(t.set, step, t.slot, t.id, target) end
 
--- After `once` has fired: the trigger admits no more targets, and those inside do not dwell any more.
-local function spend(t)
+-- Called when `once` fires: the trigger admits no more targets, and no `dwell` of the targets inside is called.
+local function close(t)
   t.spent = true
   while t.head do visits.dequeue(t.head) end
   for _, visit in pairs(t.visits) do t.set.timers:cancel(visit.dwell) end
@@ -43,31 +43,31 @@ local function admit(t, visit)
   visit.state, visit.since, visit.stays = INSIDE, time, 0
   set.inside[t.slot] = set.inside[t.slot] + 1
   t.ready = time + t.cooldown
-  if t.once and not t.after then spend(t) end
+  if t.once and not t.after then close(t) end
   if t.after then heap:set(visit.dwell, time + t.after) end
   if t.interval then heap:set(visit.stay, time + t.interval) end
 end
 
--- Calls the handlers for a target that was admitted.
-local function welcome(t, target)
+-- Calls the handlers for an admitted target.
+local function call_enter(t, target)
   if t.occupied then return call(t, "enter", target) end
   t.occupied = true
   return steps.begin(t.set, t.set.handlers[t.name], t.slot, t.id, target)
 end
 
--- Does the next thing that follows from the state of a trigger, and pushes itself for the one after it: admits the head
--- of the queue, calls `last`, removes a trigger that is spent, or sets the gate's timer. `target` came or left; it is
--- the last one if the trigger is empty now.
+-- A step that performs the next action for the state of a trigger, and pushes itself if another may follow: admits the
+-- head of the queue, calls `last`, removes a spent trigger, or sets the gate's timer. `target` has entered or left; it
+-- was the last one if the trigger is empty.
 local function settle(set, slot, _, target)
   local t = set.triggers[slot]
   while t.head and open(t) do
     local visit = t.head
     local admitted = visit.target
     visits.dequeue(visit)
-    if set.space:has(admitted) then -- if not, its leave event is on the way
+    if set.space:has(admitted) then -- if not, its leave event is pending
       admit(t, visit)
       push(t, settle, admitted)
-      return welcome(t, admitted)
+      return call_enter(t, admitted)
     end
   end
   if set.inside[slot] == 0 then
@@ -97,22 +97,22 @@ local function passes(t, target)
 end
 
 -- Calls the filter, which may change anything. Returns whether the visit still exists, and whether the target passes.
-local function ask(t, visit)
+local function apply_filter(t, visit)
   if not t.filter then return true, true end
   local target = visit.target
   local ok = passes(t, target)
-  local stands = alive(t) and t.visits[target] == visit
-  return stands, stands and ok
+  local exists = alive(t) and t.visits[target] == visit
+  return exists, exists and ok
 end
 
 -- Lingering ----------------------------------------------------------------------------------------------------------
 
--- A target that is out of the area gives no event when it leaves the space. So the second node of a trigger that
--- lingers is shown each target that the trigger knows, before any handler is called: later would be too late, as one
--- may make the target leave before that node's enter is delivered. That of one with `outside` sees it anyway.
+-- A target outside of the area gives no event when it leaves the space. So the second node of a trigger with `linger`
+-- sees each target with a visit by an override ("show"), which is set before any handler is called, since a handler may
+-- make the target leave before the node's enter event is delivered. With `outside` the second node sees it anyway.
 local function is_shown(t) return t.linger and not t.outside end
 
---- Shows a target to the second node.
+--- Makes the second node see a target.
 function admission.show(t, target)
   local set, space = t.set, t.set.space
   if not reserved.has_node(space, t.id, t.second) then
@@ -121,42 +121,42 @@ function admission.show(t, target)
   if alive(t) and space:has(target) then space:override(t.id, t.second, target, "show") end
 end
 
--- A step: calls of the space deliver what waits, so that this comes when all else is done.
+-- A step, since calls of the space deliver pending events: it runs after all other steps of the event.
 local function hide(set, slot, id, target)
   local t, space = set.triggers[slot], set.space
   if t.visits[target] or not space:has(target) then return end
   if reserved.has_node(space, id, t.second) then space:override(id, t.second, target, nil) end
 end
 
--- A step for the same reason, where the trigger lingers. The target may have left the space before it.
-local function come(set, slot, _, target)
+-- With `linger` this is a step for the same reason. The target may have left the space before the step runs.
+local function begin_visit(set, slot, _, target)
   local t = set.triggers[slot]
   if t.spent or t.visits[target] or not set.space:has(target) then return end
   local visit = visits.new(t, target)
   if t.filter then
-    local _, ok = ask(t, visit)
+    local _, ok = apply_filter(t, visit)
     if not ok or t.spent or visit.state ~= REFUSED then return end
   end
   if not t.head and open(t) and (not t.filter or set.space:has(target)) then
     admit(t, visit)
-    return welcome(t, target)
+    return call_enter(t, target)
   end
   visits.enqueue(visit)
   return settle_all(t, target)
 end
 
---- A target came into the area.
+--- A target entered the area.
 function admission.arrive(t, target)
   local known = t.visits[target]
   if known and visits.lingers(known) then t.set.timers:cancel(known.linger) end
   if known or t.spent then return end
-  if not is_shown(t) then return come(t.set, t.slot, t.id, target) end
-  push(t, come, target)
+  if not is_shown(t) then return begin_visit(t.set, t.slot, t.id, target) end
+  push(t, begin_visit, target)
   admission.show(t, target)
   return run(t.set)
 end
 
--- Ends a stay or a wait, and calls what follows. With `gone` the visit itself ends: the node has lost the target.
+-- Ends state INSIDE or WAITING and calls the handlers. With `gone` the visit ends, too: the node has lost the target.
 local function leave(t, visit, gone)
   local set, slot, target, state = t.set, t.slot, visit.target, visit.state
   if state == WAITING then visits.dequeue(visit) end
@@ -185,15 +185,15 @@ local function exit(t, visit, gone)
   return run(t.set)
 end
 
--- Whether a target that went out of the area stays inside for a while, and is not another by the same id.
+-- Whether a target that left the area lingers. It does not if it is a later entity with the same id.
 local function may_linger(t, visit)
   local target = visit.target
   return t.linger and visit.state == INSIDE and not t.disabled and not (t.mutes and t.mutes[target])
     and checks.life(t.set.space, target) == visit.life
 end
 
---- A target went out of the area. If that is because the carrier has left, the trigger is silent.
--- @param at_once whether it leaves even where the trigger lingers: it has left the space, or does not count any more
+--- A target left the area. No handler is called if the reason is that the carrier has left the space.
+-- @param at_once true if the target does not linger: it has left the space, or mask or layers exclude it
 function admission.depart(t, target, at_once)
   if not alive(t) then return kill(t) end
   local visit = t.visits[target]
@@ -203,8 +203,8 @@ function admission.depart(t, target, at_once)
   t.set.timers:set(visit.linger, t.set.time + t.linger)
 end
 
---- Ends what lingers: the trigger is disabled.
-function admission.linger_no_more(t)
+--- Ends all lingering visits when the trigger is disabled.
+function admission.end_lingering(t)
   local list = {}
   if not alive(t) then return end
   for _, visit in pairs(t.visits) do
@@ -216,12 +216,12 @@ function admission.linger_no_more(t)
   end
 end
 
---- Calls the filter again for a target in the area: its answer may have changed.
-function admission.ask_again(t, target)
+--- Calls the filter again for a target in the area, since its result may have changed.
+function admission.refresh(t, target)
   local visit = t.visits[target]
   if not visit then return end
-  local stands, ok = ask(t, visit)
-  if not stands then return end
+  local exists, ok = apply_filter(t, visit)
+  if not exists then return end
   if not ok then return exit(t, visit) end
   if visit.state == REFUSED and not t.spent then
     visits.enqueue(visit)
@@ -231,7 +231,7 @@ end
 
 -- Timers ------------------------------------------------------------------------------------------------------------
 
--- Whether a timer may call a handler for this target; if not, its leave event is on the way.
+-- Whether a timer may call a handler for this target; if not, its leave event is pending.
 local function present(t, target)
   if not alive(t) then return kill(t) end
   return t.set.space:has(target) and not (t.mutes and t.mutes[target])
@@ -251,7 +251,7 @@ end
 local function dwell(visit)
   local t, target = visit.trigger, visit.target
   if not present(t, target) then return end
-  if t.once then spend(t) end
+  if t.once then close(t) end
   return call(t, "dwell", target)
 end
 
@@ -266,7 +266,7 @@ local function linger_over(visit)
   return exit(t, visit, true)
 end
 
---- What each kind of timer does, called with the timer's subject: a visit, or for the gate a trigger.
+--- The function of each kind of timer, called with the timer's subject: a visit, or for the gate a trigger.
 admission.fire = { [visits.STAY] = stay, [visits.DWELL] = dwell, [visits.GATE] = cooled_down,
   [visits.LINGER] = linger_over }
 

@@ -1,10 +1,10 @@
--- Events of the space: what enter and leave of a node mean to its trigger.
+-- Events of the space: dispatches enter and leave events of a node to its trigger.
 --
---   set.enter, set.leave --node--> slot --> steps waiting?    append to their queue
+--   set.enter, set.leave --node--> slot --> steps pending?    append to their queue
 --                                       --> with visits       aoi.trigger.second, aoi.trigger.admission
 --                                       --> plain             count, call the handlers
 --
--- A plain trigger has no option that concerns single targets: it only counts how many are inside.
+-- A plain trigger has no option that concerns single targets: it only counts the targets inside.
 
 local registry = require "aoi.trigger.registry"
 local second = require "aoi.trigger.second"
@@ -12,14 +12,14 @@ local steps = require "aoi.trigger.steps"
 
 local alive_at, kill = registry.alive_at, registry.kill
 local begin, finish, append, run, unmute = steps.begin, steps.finish, steps.append, steps.run, steps.unmute
-local NEVER_CAME = steps.NEVER_CAME
+local NEVER_ENTERED = steps.NEVER_ENTERED
 
 local arrive, depart = second.arrive, second.depart
 
 local events = {}
 
--- A target came into the area of a plain trigger.
-local function came(set, slot, name, id, target)
+-- A target entered the area of a plain trigger.
+local function entered(set, slot, name, id, target)
   local n = set.inside[slot] + 1
   set.inside[slot] = n
   local own = set.handlers[name]
@@ -32,10 +32,10 @@ local function came(set, slot, name, id, target)
   if handler then return handler(id, target, set.triggers[slot]) end
 end
 
--- A target went out of the area of a plain trigger. If that is because the carrier has left, no handler is called.
-local function went(set, slot, name, id, target)
+-- A target left the area of a plain trigger. No handler is called if the reason is that the carrier has left the space.
+local function left(set, slot, name, id, target)
   local muted = set.mutes > 0 and unmute(set, slot, target)
-  if muted == NEVER_CAME then return end
+  if muted == NEVER_ENTERED then return end
   local n = set.inside[slot] - 1
   set.inside[slot] = n
   local own = set.handlers[name]
@@ -46,14 +46,14 @@ local function went(set, slot, name, id, target)
   return (leave or last)(id, target, set.triggers[slot])
 end
 
--- Steps for events that have to wait. The target of an enter event may have left the space since: then its leave event
--- is dropped when it comes; with visits, it finds no visit.
+-- Steps for queued events. The target of an enter event may have left the space since: then its leave event is ignored;
+-- with visits, it finds no visit.
 local function enter_late(set, slot, id, target)
   local name = set.names[slot]
   if not set.has(set.space, target) then
-    if name then return steps.mute(set, slot, target, NEVER_CAME) end
+    if name then return steps.mute(set, slot, target, NEVER_ENTERED) end
   elseif name then
-    return came(set, slot, name, id, target)
+    return entered(set, slot, name, id, target)
   else
     return arrive(set, slot, target)
   end
@@ -61,11 +61,11 @@ end
 
 local function leave_late(set, slot, id, target)
   local name = set.names[slot]
-  if name then return went(set, slot, name, id, target) end
+  if name then return left(set, slot, name, id, target) end
   return depart(set, slot, target)
 end
 
-local function wait(set, step, slot, id, target)
+local function queue(set, step, slot, id, target)
   append(set, step, slot, id, target)
   return run(set)
 end
@@ -77,21 +77,21 @@ function events.attach(set)
   function set.enter(id, target, node)
     local slot = base - node
     local name = names[slot]
-    if work.n > 0 and name ~= nil then return wait(set, enter_late, slot, id, target) end
-    if name then return came(set, slot, name, id, target) end
+    if work.n > 0 and name ~= nil then return queue(set, enter_late, slot, id, target) end
+    if name then return entered(set, slot, name, id, target) end
     if name == false then return arrive(set, slot, target) end
   end
 
   function set.leave(id, target, node)
     local slot = base - node
     local name = names[slot]
-    if work.n > 0 and name ~= nil then return wait(set, leave_late, slot, id, target) end
-    if name then return went(set, slot, name, id, target) end
+    if work.n > 0 and name ~= nil then return queue(set, leave_late, slot, id, target) end
+    if name then return left(set, slot, name, id, target) end
     if name == false then return depart(set, slot, target) end
   end
 end
 
---- Appends an event that `space:drain` returned to the queue. Events of other nodes are passed over.
+--- Appends an event that `space:drain` returned to the queue. Events of other nodes are ignored.
 -- @param is_enter whether it is an enter event
 function events.append(set, is_enter, id, target, node)
   local slot = set.base - node

@@ -1,7 +1,7 @@
--- Options of triggers: which there are, what each may be, and what a trigger needs.
+-- Options of triggers: their names, their types, and the required ones.
 --
--- An option is looked for among those given to `add` or `region`, then beside the handlers, in `handlers[name]`.
--- Errors name the option, and the handlers it stands beside, and carry the position of the caller of `add` or `region`.
+-- An option is looked up among those given to `add` or `region`, then beside the handlers, in `handlers[name]`.
+-- Errors name the option and where it is given, and carry the position of the caller of `add` or `region`.
 
 local checks = require "aoi.checks"
 local sights = require "aoi.sight"
@@ -21,7 +21,7 @@ local function list(v) return type(v) == "table" end
 
 local SHAPES = { square = true, circle = true, box = true, cylinder = true, sector = true, polygon = true }
 
--- What belongs to the area; which of it a shape takes, and within which limits, the space itself checks.
+-- Options of the area; the space itself checks which of them a shape takes, and their limits.
 local AREA = {
   shape = { function(v) return SHAPES[v] end, "'square', 'circle', 'box', 'cylinder', 'sector' or 'polygon'" },
   radius = { not_negative, "a number >= 0" },
@@ -56,7 +56,7 @@ local HANDLERS = { enter = true, leave = true, first = true, last = true, stay =
 
 --- Raises an error about one option.
 -- @param level as for `error`, counted from the caller of this function
--- @param name of the handlers it stands beside, nil if it was given to the call
+-- @param name of the handlers beside which it is given, nil if it was given to the call
 function options.fail(option, why, level, name)
   local where = name and (" in handlers '%s'"):format(tostring(name)) or ""
   error(("bad option '%s'%s (%s)"):format(option, where, why), level + 1)
@@ -64,7 +64,7 @@ end
 
 local fail = options.fail
 
--- The value of one option, checked; called by functions that `options.read` calls, so that its caller is level 5.
+-- Returns the checked value of one option. Called by functions that `options.read` calls: its caller is level 5.
 local function get(from, option)
   local value, name = from.given[option], nil
   if value == nil then value, name = from.own[option], from.name end
@@ -88,7 +88,7 @@ local function check_names(from)
   end
 end
 
--- An area is one thing: with a shape of its own a trigger takes nothing of the area beside the handlers.
+-- Areas are not merged: if a shape is given to the call, the area beside the handlers is ignored.
 local function read_area(from)
   local area, source = {}, from
   if from.given.shape ~= nil then source = { given = from.given, own = {}, name = from.name } end
@@ -113,7 +113,7 @@ local function is_plain(area)
   return area.shape == nil or area.shape == "square" or area.shape == "circle"
 end
 
--- Raises what the space has against an area.
+-- Raises the error of the space for an area, if there is one.
 local function check_area(space, area)
   if is_plain(area) then
     if not area.radius then fail("radius", REQUIRED, 4) end
@@ -130,7 +130,7 @@ end
 -- @param given the options of this one, or nil
 -- @param is_region whether the place, `x`, `y` and `z`, is an option
 -- @return a new table: the options by name, `area` as `space:add_node` takes it, and `has_visits`, whether the trigger
---   must remember each target. `filter` is true where it stands beside the handlers, to be looked up at each use.
+--   needs a record for each target. `filter` is true if it is given beside the handlers, to be looked up at each use.
 function options.read(set, name, given, is_region)
   local own = set.handlers[name]
   if type(own) ~= "table" then

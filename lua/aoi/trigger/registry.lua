@@ -1,19 +1,19 @@
--- The registry of a set of triggers: which there are, and how a node, an entity or a walk finds them.
+-- The registry of a set of triggers: lookup by node and by entity, and iteration over all.
 --
 --   node id --> slot 1, 2, 3 ...      in three dense arrays, so that an event of a plain trigger reads little memory:
---     set.triggers[slot]                the trigger; nil when it is gone
---     set.names[slot]                   its name, false for one with visits: one read for both
---     set.inside[slot]                  how many targets are inside
+--     set.triggers[slot]                the trigger; nil after its removal
+--     set.names[slot]                   its name, false for a trigger with visits: one read for both
+--     set.inside[slot]                  the number of targets inside
 --   set.families[id][name]            the triggers of an entity
---   set.all[place]                    every trigger, without holes; the last one fills the gap of one that is removed
---   set.hand, set.share               the place that the sweep has reached, how many it examines at an update
+--   set.all[place]                    every trigger, without holes; the last one fills the gap of a removed one
+--   set.hand, set.share               the place that the sweep has reached, the number it examines at an update
 --
--- Name and count stand apart from the record because that is a large table, of which an event would read several cache
+-- Name and count are separate from the record because that is a large table, of which an event would read several cache
 -- lines: with both in the record, 20,000 plain triggers add 170 to 190 % to a bare move instead of 80 %
 -- (`bench/scripting.lua grid`, "sleepers").
 --
--- A trigger is dead when its node is gone. An entity that leaves takes its nodes along, and a node that saw nothing
--- gives no event then. So the record of such a trigger stays until an event, `get`, `add` or the sweep finds it. The
+-- A trigger is dead when its node is removed. The nodes of an entity are removed when it leaves, and a node without
+-- targets gives no event then. So such a trigger's record stays until an event, `get`, `add` or the sweep finds it. The
 -- sweep examines a share of all records at each update: all within ROUND updates, but no more than MOST at one.
 
 local reserved = require "aoi.reserved"
@@ -22,22 +22,22 @@ local visits = require "aoi.trigger.visits"
 local registry = {}
 
 local ROUND = 256 -- updates; a dead trigger is found in the current round or in the next
-local MOST = 64 -- records: each costs the misses of a large world
+local MOST = 64 -- records per update: in a large world each one costs cache misses
 
---- Whether the node of a slot, and with it the entity that carries it, is still in the space. A handler may have closed
---- that: then no node is there.
+--- Whether the node of a slot, and with it the entity that carries it, is still in the space; false if a handler has
+--- closed the space.
 function registry.alive_at(set, slot, id)
   local space, node = set.space, set.base - slot
   local is_open, radius = pcall(set.radius, space, id, node)
   return is_open and (radius ~= nil or reserved.has_node(space, id, node)) -- boxes and polygons have no radius
 end
 
---- The same of a trigger.
+--- The same for a trigger.
 local function alive(t)
   return not t.dead and registry.alive_at(t.set, t.slot, t.id)
 end
 
---- Removes a trigger from the registry, with its visits and timers. The node is left to the caller.
+--- Removes a trigger from the registry, with its visits and timers. The caller removes the node.
 local function kill(t)
   if t.dead then return end
   local set, slot, all = t.set, t.slot, t.set.all
@@ -57,9 +57,9 @@ end
 
 registry.alive, registry.kill = alive, kill
 
---- Kills what is dead among the next records.
--- Walks down, so that the record that fills a gap has been looked at before.
--- @param n how many; nil is the share of an update
+--- Removes the dead triggers among the next records.
+-- Walks down, so that the record that fills a gap has been examined before.
+-- @param n the number of records; by default the share of an update
 function registry.sweep(set, n)
   local all = set.all
   for _ = 1, n or set.share do
@@ -73,7 +73,7 @@ function registry.sweep(set, n)
   end
 end
 
---- Kills every trigger that is dead: a walk over all.
+--- Removes every dead trigger, in O(n).
 function registry.sweep_all(set)
   for i = #set.all, 1, -1 do
     local t = set.all[i]
@@ -81,7 +81,7 @@ function registry.sweep_all(set)
   end
 end
 
---- Kills what is dead among the triggers of an entity, and returns them by name, nil if there is none.
+--- Removes the dead triggers of an entity, and returns the others by name, nil if there is none.
 function registry.family(set, id)
   for _, t in pairs(set.families[id] or {}) do
     if not alive(t) then kill(t) end
@@ -89,7 +89,7 @@ function registry.family(set, id)
   return set.families[id]
 end
 
---- Registers a trigger that has a `name`, an `id` and a `node`, maybe a `second` one, that no other has.
+--- Registers a trigger with `name`, `id` and a new node `node`, optionally another one, `second`.
 function registry.insert(set, t)
   t.slot, t.place = set.base - t.node, #set.all + 1
   set.triggers[t.slot], set.names[t.slot], set.inside[t.slot] = t, not t.visits and t.name, 0

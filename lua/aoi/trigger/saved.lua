@@ -1,18 +1,18 @@
--- Triggers as plain data, and back: what `Triggers:save` and `Triggers:load` do.
+-- Converts triggers to plain data and back, for `Triggers:save` and `Triggers:load`.
 --
 --   { version, time, triggers = { oldest first
 --       { id, name, node, region = {x, y [, z]}, area, mask, layers, disabled, filter = "own" or "shared",
 --         interval, after, limit, cooldown, once, linger, outside, spent, ready, data, second,
---         targets = {id, ...}                             of a plain trigger: what is inside
+--         targets = {id, ...}                             of a plain trigger: the targets inside
 --         visits = { { target, state, since, stays } ... }   of others: the queue first, in its order
---         near = {id, ...}                                with `outside`: what is in the area
+--         near = {id, ...}                                with `outside`: the targets in the area
 --         gate; of visits stay, dwell, linger } } }       timers that are set: numbers in the order they were set
 --
--- When a timer is due follows from the rest, but for `linger`: a visit has `due`. Times are of the clock of
--- `time`; loading moves them to the other clock, and they stay the same to the bit where both are.
+-- The due time of a timer follows from the other fields, except for `linger`: its visit has `due`. All times belong to
+-- the clock of `time`; loading converts them to the clock of the set, without any rounding if both are the same.
 --
--- A loaded trigger has a new node, which counts as having seen what the old one saw. So all events of loading are
--- differences: of a space that is the same there are none. They wait until every trigger is there.
+-- A loaded trigger has a new node, which begins with the view of the old one (Space:adopt). So loading makes events for
+-- differences only, none in an equal space. They are queued until every trigger is loaded.
 
 local check = require "aoi.trigger.options"
 local checks = require "aoi.checks"
@@ -52,12 +52,12 @@ local function save_visits(t)
   for target, v in pairs(t.visits) do
     if v.state ~= visits.WAITING then others[#others + 1] = target end
   end
-  table.sort(others) -- so that the same triggers give the same data
+  table.sort(others) -- for reproducible data
   for _, target in ipairs(others) do list[#list + 1] = save_visit(t.visits[target]) end
   return list
 end
 
--- How many targets a trigger with visits should know, as its nodes see it.
+-- The number of visits that a trigger must have according to its nodes.
 local function known_by_nodes(t, in_area)
   local lingering = 0
   for _, visit in pairs(t.visits) do
@@ -72,7 +72,7 @@ local function known_by_nodes(t, in_area)
   return everywhere - counts + lingering
 end
 
--- Nil where the trigger knows of other targets than its node sees: events were drained, not dispatched.
+-- Returns nil if the trigger has not processed all events of its nodes: they were drained and not dispatched.
 local function save_trigger(t)
   local set = t.set
   local space = set.space
@@ -99,7 +99,7 @@ local function save_trigger(t)
   return s
 end
 
--- Orders of timers are 1, 2, 3 ... in the data: each is { table, field }.
+-- Replaces the orders of timers by 1, 2, 3 ... `set` lists { table, field } for each.
 local function number_timers(list)
   local set = {}
   for _, s in ipairs(list) do
@@ -114,7 +114,7 @@ local function number_timers(list)
   for i, timer in ipairs(set) do timer[1][timer[2]] = i end
 end
 
---- The triggers of a set; nil and the reason where events wait.
+--- The triggers of a set as data; nil and the reason if they cannot be saved now.
 function saved.save(set)
   registry.sweep_all(set)
   local waiting = set.space:stats().pending + set.steps.n
@@ -134,7 +134,7 @@ end
 -- Checking ----------------------------------------------------------------------------------------------------------
 
 local function is_table(v) return type(v) == "table" end
--- Without holes and without other fields, so that all ways to walk over it agree.
+-- Expects a list without holes and other fields, so that ipairs, pairs and # agree.
 local function is_list(v)
   if not is_table(v) then return false end
   local n = 0
@@ -152,7 +152,7 @@ local function is_count(v) return check.is_whole(v) and v >= 0 and v < 2 ^ 53 en
 local function is_positive(v) return check.is_finite(v) and v > 0 end
 local function is_delay(v) return check.is_finite(v) and v >= 0 end
 
--- The fields of each table, what each may be, and whether it must be there.
+-- Field -> { check, whether it is required }.
 local DATA = { version = { function(v) return v == VERSION end, true }, time = { check.is_finite, true } }
 DATA.triggers = { is_list, true }
 local TRIGGER = {
@@ -171,7 +171,7 @@ local VISIT = {
   stays = { is_count }, stay = { is_index }, dwell = { is_index }, linger = { is_index }, due = { check.is_finite },
 }
 
--- Returns what is wrong with the fields of a table, nil if nothing is.
+-- Returns the error in the fields of a table, or nil.
 local function fault_of(t, fields)
   if not is_table(t) then return "table expected, got " .. type(t) end
   for name, field in pairs(fields) do
@@ -192,7 +192,7 @@ local function target_fault(set, s, target, known)
   known[target] = true
 end
 
--- Timers that are due before the time of the data would fire any number of times at once.
+-- Overdue timers are an error, since an update could fire them any number of times.
 local function visit_fault(set, s, visit, time, known)
   local fault = fault_of(visit, VISIT)
   if fault then return fault end
@@ -262,8 +262,8 @@ local function area_fault(set, s)
   if not are_bits(set, 0, s.layers) then return "bad 'layers'" end
 end
 
--- Whether the region's entity is still there, from before the space was loaded.
-local function is_standing(set, s)
+-- Whether the entity of a region was in the space when it was loaded and still is.
+local function is_loaded(set, s)
   return reserved.is_old_entity(set.space, s.id) and reserved.is_old_node(set.space, s.node)
     and set.space:has(s.id) and reserved.has_node(set.space, s.id, s.node)
 end
@@ -291,7 +291,7 @@ local function trigger_fault(set, s, time, names)
   return plain_fault(set, s)
 end
 
--- Filters that were given to `add` are functions: the caller has them. By place in the list.
+-- Filters that were given to `add` are functions, which the caller provides. Returns them by index of the trigger.
 local function ask_filters(list, ask)
   local filters = {}
   for i, s in ipairs(list) do
@@ -306,8 +306,8 @@ local function ask_filters(list, ask)
   return filters
 end
 
---- Examines everything, so that loading cannot stop half way.
--- @return filters by place; nil and the reason where the data is not as `save` makes it, or does not fit
+--- Checks all data, so that loading cannot fail half way.
+-- @return filters by index; nil and the reason if `save` does not make such data, or it does not fit the space
 function saved.check(set, data, ask)
   local fault = fault_of(data, DATA)
   if fault then return nil, fault end
@@ -321,7 +321,7 @@ end
 
 -- Loading -----------------------------------------------------------------------------------------------------------
 
--- A timer of the data: { order, record, due }.
+-- Appends the timers to `timers`: { order, record, due } each.
 local function load_visit(t, v, shift, timers)
   local visit = visits.new(t, v.target)
   if v.state == "waiting" then visits.enqueue(visit) end
@@ -333,7 +333,7 @@ local function load_visit(t, v, shift, timers)
   if v.linger then timers[#timers + 1] = { v.linger, visit.linger, v.due + shift } end
 end
 
--- What it knows: its record is complete before its node is there.
+-- Loads targets and timers before the node is added. Returns the targets that the node has seen.
 local function load_inside(t, s, shift, timers)
   local set, seen = t.set, {}
   if not t.visits then
@@ -350,7 +350,7 @@ local function load_inside(t, s, shift, timers)
   return seen
 end
 
--- A node with overrides: what adopting it and overriding it report together is the difference.
+-- Adds a node with overrides: reports the net change of `adopt` and `override`.
 local function adopt_with(set, t, area, seen, overrides)
   local net, relay = {}, {}
   function relay.enter(_, target) net[target] = (net[target] or 0) + 1 end
@@ -366,7 +366,7 @@ local function adopt_with(set, t, area, seen, overrides)
   end
 end
 
--- Its node, instead of the one that the space was loaded with, which may have handlers: returns the error of one.
+-- Adds the node, in place of the one that was in the loaded space. Returns { error } if a handler of that one raised.
 local function install(set, t, s, seen)
   local space, overrides, ok, err = set.space, {}, true, nil
   if reserved.is_old_node(space, s.node) and reserved.has_node(space, t.id, s.node) then
@@ -385,7 +385,7 @@ end
 
 local function load_region(set, t, s)
   t.is_region = true
-  if is_standing(set, s) then return s.id end
+  if is_loaded(set, s) then return s.id end
   local space, id = set.space, reserved.entity(set.space)
   local x, y, z = s.region[1], s.region[2], s.region[3]
   if z then space:enter(id, x, y, z, 0) else space:enter(id, x, y, 0) end
@@ -404,8 +404,8 @@ local function load_trigger(set, new, s, filter, shift, timers)
   return install(set, t, s, load_inside(t, s, shift, timers))
 end
 
---- Adds the triggers of data that was checked.
--- @param new makes a trigger that has no entity yet, of its options
+--- Adds the triggers of checked data.
+-- @param new new(set, name, options): makes a trigger without an entity
 function saved.load(set, data, filters, new)
   local shift, timers, failed = set.time - data.time, {}, nil
   steps.hold(set)

@@ -1,9 +1,8 @@
--- The second node of a trigger with `outside` or `linger`: what its events and those of the first one mean together.
+-- The second node of a trigger with `outside` or `linger`: combines its events with those of the first node.
 --
---   outside   the first node sees all that is in the area, the second, of infinite radius, all that counts: inside the
---             trigger is what the second sees and the first does not; mask and layers are the second's
---   linger    the second sees what the trigger knows, by overrides, and nothing else: it reports targets that leave
---             the space
+--   outside   the first node has the area, with all kinds and layers; the second has infinite radius, with the mask and
+--             layers of the trigger: targets that the second node sees and the first does not are inside
+--   linger    the second node sees exactly the targets with visits, by overrides: it reports those that leave the space
 
 local admission = require "aoi.trigger.admission"
 local checks = require "aoi.checks"
@@ -22,20 +21,19 @@ local function is_seen(t, node, target)
     and (t.sight or space):sees(t.id, node, target) -- with a sight there is no second node
 end
 
---- Whether a target is where it counts, whatever filter, limit and the rest say of it.
+--- Whether a target is in the area, or with `outside` outside of it; filter, limit and the like are not considered.
 function second.covers(t, target)
   if not t.outside then return is_seen(t, t.node, target) end
   return is_seen(t, t.second, target) and not is_seen(t, t.node, target)
 end
 
--- Of the second node of a trigger with `outside`; no mask while it is disabled.
+-- The area of the second node of a trigger with `outside`; its mask is 0 while the trigger is disabled.
 local function area_of(t)
   return { radius = math.huge, mask = t.disabled and 0 or t.mask, layers = t.layers, label = t.label }
 end
 
---- Gives the node whose mask is that of the trigger the mask that it has, none while it is disabled; a second node its
---- layers, too. One that is still to be added, while events that waited before the first one are delivered, comes with
---- them.
+--- Applies the mask of the trigger, 0 while it is disabled, to the node that has it; for a second node the layers, too.
+--- A second node that is not added yet, while events pending before the first one are delivered, is added with them.
 function second.set_mask(t)
   local space = t.set.space
   if not t.outside then
@@ -50,26 +48,26 @@ function second.prepare(t)
   t.second = (t.outside or t.linger) and reserved.node(t.set.space) or nil
 end
 
--- That of a trigger with `outside`.
+-- Adds the second node of a trigger with `outside`.
 local function add(t, seen)
   local set, area = t.set, area_of(t)
   if seen then return set.space:adopt(t.id, t.second, area, seen, set.enter, set.leave) end
   return set.space:add_node(t.id, t.second, area, set.enter, set.leave)
 end
 
---- Adds the nodes of a trigger; that of one that lingers comes with its first target.
--- @param area of the first one, with mask and layers
--- @param add_first adds the first node, of an area
+--- Adds the nodes of a trigger, with `linger` only the first one: the first target adds the second.
+-- @param area area of the first node, with mask and layers
+-- @param add_first adds the first node with a given area
 function second.install(t, area, add_first)
   if not t.outside then return add_first(area) end
   area.mask, area.layers = nil, ALL
-  local ok, err = pcall(add_first, area) -- its own events call nothing; others may wait
+  local ok, err = pcall(add_first, area) -- its own events call no handler; pending ones may
   if registry.alive(t) then add(t) end
   if not ok then error(err, 0) end
 end
 
---- Removes the second node of a trigger that is loaded, which the space was loaded with, and adds its own.
--- @param seen the targets that the trigger knows and its nodes have seen
+--- Replaces the second node of a loaded trigger, which may be in the space that was loaded, by a new one.
+-- @param seen the targets with visits that its nodes have seen
 function second.load(t, s, seen)
   local space = t.set.space
   if not t.second then return end
@@ -85,13 +83,13 @@ function second.load(t, s, seen)
   for _, visit in ipairs(s.visits) do admission.show(t, visit.target) end
 end
 
---- Removes the second node, if it is there.
+--- Removes the second node, if there is one.
 function second.remove(t)
   local set = t.set
   if t.second and registry.alive_at(set, set.base - t.second, t.id) then set.space:remove_node(t.id, t.second) end
 end
 
---- A node of a trigger with visits, by its slot, sees a target.
+--- Processes an enter event of a node of a trigger with visits; `slot` is that of the node.
 function second.arrive(set, slot, target)
   local t = set.triggers[slot]
   if slot == t.slot then
@@ -102,17 +100,17 @@ function second.arrive(set, slot, target)
   end
 end
 
--- Whether a visit is of the target that is there now, and counts: then what the second node has lost is a former life
--- of its id. So it is where the first node has reported that life's end before, with the new life outside already.
+-- Whether a visit belongs to the present entity of the target's id, which is outside of the area: then the leave event
+-- of the second node is for a former entity. This happens if the first node's event for it has begun the new visit.
 local function is_of_new_life(t, visit)
   local life = checks.life(t.set.space, visit.target)
   return t.outside and life ~= true and life == visit.life and second.covers(t, visit.target)
 end
 
--- Whether the second node's enter is still to come, which arrives then: until it has come, no leave follows.
+-- Whether the second node's enter is still pending: no leave follows until it has been delivered.
 local function is_due(t, target) return t.set.space:explain(t.id, t.second, target).pending end
 
---- It does not see it any more.
+--- Processes a leave event in the same way.
 function second.depart(set, slot, target)
   local t = set.triggers[slot]
   if slot == t.slot then

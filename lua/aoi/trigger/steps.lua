@@ -1,13 +1,13 @@
--- Steps: handler calls that are still to be made, and the events that wait for them.
+-- Steps: pending handler calls, and the events that are queued behind them.
 --
---   stack   the rest of the current event: a handler may do anything, so each change is complete before a call, and
---           what follows that call is a step meanwhile
---   queue   events that came while there were steps, oldest first; they begin when the stack is empty
+--   stack   the rest of the current event: a handler may call any method, so each change is complete before a handler
+--           is called, and the actions that follow the call are pushed as a step
+--   queue   events that arrived while there were steps, oldest first; they are processed when the stack is empty
 --
 -- A step is a function step(set, slot, id, target): a set of triggers, the slot of one, the entity that carries it, a
--- target. Stack and queue are flat arrays: step, slot, id, target, ... A step leaves them before it runs. So after an
--- error, or while a handler is suspended, the next event or `update` goes on with the rest. Adding and removing a step
--- is O(1).
+-- target. Stack and queue are flat arrays: step, slot, id, target, ... A step is removed before it runs. So after an
+-- error, or while a handler is suspended, the next event or `update` continues with the rest. Adding and removing a
+-- step is O(1).
 
 local registry = require "aoi.trigger.registry"
 
@@ -15,11 +15,11 @@ local alive_at, kill = registry.alive_at, registry.kill
 
 local steps = {}
 
---- No steps. `n` is how many there are in both; `top` and `last` are the ends of stack and queue, `first` is the oldest
---- event. They belong to this file, `n` may be read.
+--- Makes an empty stack and queue. `n` is the number of steps in both and may be read elsewhere; `top` and `last` are
+--- the ends of stack and queue, `first` is the oldest event.
 function steps.new() return { n = 0, stack = {}, top = 0, queue = {}, first = 1, last = 0 } end
 
---- Forgets all steps.
+--- Removes all steps.
 function steps.clear(work) work.n, work.stack, work.top, work.queue, work.first, work.last = 0, {}, 0, {}, 1, 0 end
 
 --- Puts a step on the stack.
@@ -38,7 +38,7 @@ function steps.append(set, step, slot, id, target)
   work.last, work.n = last + 4, work.n + 1
 end
 
--- The next step, taken away: from the stack, or if that is empty from the queue.
+-- Removes and returns the next step: from the stack, or if that is empty from the queue.
 local function take(work)
   work.n = work.n - 1
   local top = work.top
@@ -55,7 +55,7 @@ local function take(work)
   return step, slot, id, target
 end
 
---- Runs all steps. Those of a trigger that is gone are dropped.
+--- Runs all steps. Those of removed triggers are dropped.
 local function run(set)
   local work = set.steps
   if work.held then return end
@@ -70,13 +70,13 @@ end
 
 steps.push, steps.run = push, run
 
---- From now on events wait, until `release`.
+--- Queues all events until `release`.
 function steps.hold(set)
   local work = set.steps
   work.held, work.n = true, work.n + 1
 end
 
---- Runs all that has waited.
+--- Ends `hold` and runs all steps.
 function steps.release(set)
   local work = set.steps
   work.held, work.n = nil, work.n - 1
@@ -85,11 +85,11 @@ end
 
 -- Mutes -------------------------------------------------------------------------------------------------------------
 
--- If the target left before its step runs, that call is skipped, and its counterpart too: the target is muted until
--- its leave event comes. set.mutes counts the mutes of all triggers: mostly 0, and then no record is looked at.
+-- If the target has left before its step runs, that call and the matching `leave` are skipped: the target is muted
+-- until its leave event. set.mutes counts the mutes of all triggers: it is mostly 0, and then no record is read.
 local ENTERED = 1    -- counted as inside, but `enter` was skipped: so is `leave`
-local NEVER_CAME = 2 -- not counted: its leave event is dropped
-steps.NEVER_CAME = NEVER_CAME
+local NEVER_ENTERED = 2 -- not counted: its leave event is ignored
+steps.NEVER_ENTERED = NEVER_ENTERED
 
 function steps.mute(set, slot, target, how)
   local t = set.triggers[slot]
@@ -98,7 +98,7 @@ function steps.mute(set, slot, target, how)
   set.mutes = set.mutes + 1
 end
 
---- Ends the mute of a target; returns how it was muted, nil if it was not. Not to be called while set.mutes is 0.
+--- Ends the mute of a target; returns its kind, nil if the target was not muted. Not to be called while set.mutes is 0.
 function steps.unmute(set, slot, target)
   local t = set.triggers[slot]
   local how = t.mutes and t.mutes[target]
@@ -114,7 +114,7 @@ end
 --- Calls one handler, if there is one. Handlers are looked up at each call, so that code can be reloaded.
 local function call(set, event, slot, id, target)
   local t = set.triggers[slot]
-  local own = set.handlers[set.names[slot] or t.name] -- a look at the record less for plain triggers
+  local own = set.handlers[set.names[slot] or t.name] -- saves a read of the record for plain triggers
   local handler = own and own[event]
   if handler then return handler(id, target, t) end
 end
@@ -128,7 +128,7 @@ end
 
 local function step_last(set, slot, id, target) return call(set, "last", slot, id, target) end
 
--- One handler and then another, either of which may be missing; `step` calls the other if the one raises.
+-- Calls one handler and then the other, either of which may be missing; `step` calls the other if the first raises.
 local function in_turn(set, one, other, step, slot, id, target)
   if one and other then
     push(set, step, slot, id, target)
@@ -139,13 +139,13 @@ local function in_turn(set, one, other, step, slot, id, target)
   if handler then return handler(id, target, set.triggers[slot]) end
 end
 
---- A target came into an empty trigger: `first`, then `enter`.
+--- Calls `first`, then `enter`: a target has entered an empty trigger.
 -- @param own the handlers of this trigger, may be nil
 function steps.begin(set, own, slot, id, target)
   if own then return in_turn(set, own.first, own.enter, step_enter, slot, id, target) end
 end
 
---- The last target went: `leave`, unless it is muted, then `last`.
+--- Calls `leave`, unless the target is muted, then `last`: the last target has left.
 function steps.finish(set, own, slot, id, target, muted)
   if own then return in_turn(set, not muted and own.leave, own.last, step_last, slot, id, target) end
 end

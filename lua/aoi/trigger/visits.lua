@@ -1,16 +1,16 @@
--- Visits: what a trigger with a filter, a queue or timers remembers of each target that its node sees.
+-- Visits: the records that a trigger with a filter, a queue or timers has for each target that its node sees.
 --
 --   t.visits[target] --> visit { trigger, target, state, since, stays, stay, dwell, prev, next }
 --
---   state         REFUSED   by the filter, or sent away by `once`
+--   state         REFUSED   by the filter, or removed from the queue by `once`
 --                 WAITING   in the queue of `limit` or `cooldown`: t.head <-> ... <-> t.tail through `prev` and `next`
 --                 INSIDE    counted in t.inside; `since` is when it was admitted, `stays` counts its `stay` calls
 --   stay, dwell   its timers, set while it is inside
---   linger        the timer that is set while it is inside only because the trigger lingers; nil without that option
---   life          with `linger` or `outside`, which life of the target's id this is; else false
+--   linger        the timer that is set while the target is inside but out of the area; nil without that option
+--   life          with `linger` or `outside` the life of the target's id (checks.life); else false
 --
--- Visits are used again: set.spare chains the free ones through `next`. So are the tables of visits, in set.spare_maps;
--- a trigger without visits shares one empty table.
+-- Visits are reused: set.spare chains the free ones through `next`. So are the tables of visits, in set.spare_maps;
+-- triggers without any visit share one empty table.
 
 local checks = require "aoi.checks"
 local timers = require "aoi.timers"
@@ -18,15 +18,15 @@ local timers = require "aoi.timers"
 local visits = {}
 
 visits.REFUSED, visits.WAITING, visits.INSIDE = 0, 1, 2
--- Kinds of timers: of a visit three, of a trigger the one of its cooldown.
+-- Kinds of timers: three of a visit, and GATE, the timer of a trigger's cooldown.
 visits.STAY, visits.DWELL, visits.GATE, visits.LINGER = 1, 2, 3, 4
 
 local REFUSED, WAITING = visits.REFUSED, visits.WAITING
 local NO_VISITS = {}
 
---- Gives a trigger the fields of visits: `visits` by target, `known`, how many; `head` and `tail` of the queue; `gate`,
--- the timer that looks at the queue after the cooldown; `ready`, when that is over; `occupied`, whether `first` was
--- called and `last` was not; `spent`, whether `once` has fired; and its options.
+--- Adds the fields of visits to a trigger: `visits` by target; `known`, their number; `head` and `tail` of the queue;
+-- `gate`, a timer that admits from the queue after the cooldown; `ready`, the end of the cooldown; `occupied`: between
+-- the calls of `first` and `last`; `spent`: `once` has fired; and its options.
 -- @param t its record
 -- @param o its options, as `aoi.trigger.options` returns them
 function visits.prepare(t, o)
@@ -36,7 +36,7 @@ function visits.prepare(t, o)
   t.limit, t.cooldown, t.ready = o.limit or math.huge, o.cooldown or 0, -math.huge
 end
 
---- A visit in state REFUSED, for a target that has none.
+--- Makes a visit in state REFUSED, for a target that has none.
 function visits.new(t, target)
   local set = t.set
   local visit = set.spare
@@ -64,7 +64,7 @@ function visits.cancel(visit)
   if visits.lingers(visit) then heap:cancel(visit.linger) end
 end
 
---- Whether a target is inside only because its trigger lingers.
+--- Whether a target is out of the area and still inside because of `linger`.
 function visits.lingers(visit) return visit.linger and visit.linger.place ~= nil end
 
 --- Ends a visit that is not in the queue.
@@ -83,7 +83,7 @@ function visits.free(visit)
   set.spare = visit
 end
 
---- Ends all visits of a trigger that is removed, and its queue.
+--- Ends all visits of a removed trigger, and its queue.
 function visits.free_all(t)
   t.set.timers:cancel(t.gate)
   for _, visit in pairs(t.visits) do
@@ -102,7 +102,7 @@ function visits.enqueue(visit)
   t.tail = visit
 end
 
---- Takes a visit out of the queue, from any place in it.
+--- Removes a visit from the queue, at any place in it.
 function visits.dequeue(visit)
   local t, prev, next = visit.trigger, visit.prev, visit.next
   if prev then prev.next = next else t.head = next end
