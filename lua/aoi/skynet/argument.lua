@@ -1,9 +1,9 @@
--- Checks of arguments that do not reach a core, with the core's messages.
+-- Checks of arguments that are not passed to a core, with the core's messages.
 
 local wire = require "aoi.skynet.wire"
 
 local argument = {
-  MOST_SECONDS = 1e6, -- skynet counts hundredths of one, in 31 bits
+  MOST_SECONDS = 1e6, -- skynet counts hundredths of a second in 31 bits
 }
 
 --- Level 1 is the caller, as with `error`; 0 adds no position.
@@ -11,7 +11,7 @@ function argument.fail(n, name, level, text, ...)
   error(("bad argument #%d to '%s' (%s)"):format(n, name, text:format(...)), level == 0 and 0 or level + 1)
 end
 
---- The integer; a float with a whole value counts as one.
+--- Returns the value as an integer; a float with a whole value is converted.
 function argument.integer(value, n, name, level)
   if math.type(value) == "integer" then return value end
   level = level == 0 and 0 or level + 1
@@ -21,7 +21,7 @@ function argument.integer(value, n, name, level)
   return math.tointeger(value) or argument.fail(n, name, level, "number has no integer representation")
 end
 
--- copies: of the tables that it holds, as one may hold itself.
+-- copies: table -> its copy, since a table may contain itself.
 local function copy(value, copies)
   if type(value) ~= "table" then return value end
   if not copies[value] then
@@ -31,10 +31,10 @@ local function copy(value, copies)
   return copies[value]
 end
 
---- Of an area or options that are kept, though the caller goes on to use the tables.
+--- A deep copy, for areas and options that are stored while the caller may change its tables.
 function argument.copy(value) return copy(value, {}) end
 
---- The key of a field in which two values differ; "" where they are no tables; nil: they are the same.
+--- Returns the key of a field in which two values differ: "" if they are no tables, nil if they are equal.
 function argument.difference(a, b)
   if type(a) ~= "table" or type(b) ~= "table" then return a ~= b and "" or nil end
   for _, pair in ipairs { { a, b }, { b, a } } do
@@ -44,7 +44,7 @@ function argument.difference(a, b)
   end
 end
 
---- The table of options; an empty one if there is none. level: as of argument.fail, 0 by default.
+--- Returns the table of options, an empty one for nil. level: as for argument.fail, 0 by default.
 function argument.options(n, name, options, level)
   if options ~= nil and type(options) ~= "table" then
     argument.fail(n, name, level and level + 1 or 0, "table expected, got %s", type(options))
@@ -52,7 +52,7 @@ function argument.options(n, name, options, level)
   return options or {}
 end
 
---- Options of a client view, copied: those of aoi.sync; then `to` and `fd`, which are not.
+--- Splits the options of a client view: returns a copy of those of aoi.sync, then `to` and `fd`.
 function argument.view_options(n, name, options)
   local given = {}
   for key, value in pairs(argument.options(n, name, options)) do given[key] = argument.copy(value) end
@@ -61,7 +61,7 @@ function argument.view_options(n, name, options)
   return given, to, fd ~= nil and argument.integer(fd, n, name, 0) or nil
 end
 
---- The area of a client view, or the list of its areas, of which the ith is another: what was there stays as it is.
+--- Returns the area of a client view, or a copy of the list of its areas, with the ith area replaced by another.
 function argument.with_view(area, i, other)
   if type(area) ~= "table" or area[1] == nil then return other end
   local all = table.move(area, 1, #area, 1, {})
@@ -69,7 +69,7 @@ function argument.with_view(area, i, other)
   return all
 end
 
---- A coordinate, or another number; none: what one is called that is not there, "no value" by default.
+--- Checks a coordinate, or another number. none: the name of a missing value, "no value" by default.
 function argument.finite(value, n, name, none)
   if not math.type(value) then
     argument.fail(n, name, 0, "number expected, got %s", value == nil and (none or "no value") or type(value))
@@ -79,14 +79,14 @@ function argument.finite(value, n, name, none)
   end
 end
 
---- Coordinates in so many dimensions, of which the first is argument n.
+--- Checks the coordinates of a place; the first is argument n.
 function argument.place(dimensions, n, name, ...)
   for axis = 1, dimensions do
     argument.finite((select(axis, ...)), n + axis - 1, name, axis <= select("#", ...) and "nil" or nil)
   end
 end
 
---- Rows of an id and coordinates, `values` numbers each, and how many, or nil for all: how many, and values.
+--- Checks n rows, nil: all, of an id and coordinates, `values` numbers each. Returns the number of rows, and values.
 function argument.rows(rows, n, values, name)
   local ok, count = wire.call_as(wire.check_rows, name, 0, rows, n, values)
   if not ok then error(count, 0) end

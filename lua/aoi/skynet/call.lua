@@ -1,5 +1,5 @@
--- call(address, ...): skynet.call of a service, which raises nothing: true and the answer; false and the reason, where
--- the service is gone or has raised; nil and what is wrong, where skynet cannot pack an argument: that was never sent.
+-- call(address, ...): skynet.call of a service without errors. Returns true and the answer; false and the reason if the
+-- service has ended or has raised; nil and the error if skynet cannot pack an argument: then nothing was sent.
 
 local skynet = require "skynet"
 

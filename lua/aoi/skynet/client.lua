@@ -1,17 +1,17 @@
--- The logic of the client library: maps that live in another service. It is independent of skynet: its options are the
--- functions that send and call, and `receive` takes what arrives.
+-- The logic of the client library, for maps in another service. It is independent of skynet: its options are functions
+-- that send and call, and `receive` processes a message.
 --
 --   client                     one for each AOI service
 --     maps[link]               a map, as `open` returned it
 --       mine[id][node] ---+    the record of a node that this map added
---       records[handle] --+    those of its nodes, also of such as other services have added for it
+--       records[handle] --+    those of all its nodes, including nodes that other services have added for it
 --     records[handle] <---+    one life of one node: its handlers
---     inbox                    in C: what each node sees after the messages so far, and events that wait behind a
---                              handler: aoi.skynet.dispatch
---     gate                     what hears of links that others have made for this client: aoi.skynet.gateway
+--     inbox                    in C: the view of each node after the messages so far, and events that are queued behind
+--                              a waiting handler: aoi.skynet.dispatch
+--     gate                     receives the events of links that others have made for this client: aoi.skynet.gateway
 --
--- An event changes the view when it arrives and is taken out before its handler runs. So a handler may
--- wait for something, and another message that arrives meanwhile delivers what follows.
+-- An event changes the view when it arrives and is removed from the inbox before its handler runs. So if a handler
+-- waits, the next message that arrives delivers the events behind it.
 
 local Map = require "aoi.skynet.map"
 local dispatch = require "aoi.skynet.dispatch"
@@ -21,19 +21,19 @@ local wire = require "aoi.skynet.wire"
 local Client = { Space = Map }
 Client.__index = Client
 
---- The map of that link, or the gate that it was made for; nil if it is closed.
+--- The map of a link, or the gate for which the link was made; nil if it is closed.
 function Client:map_of(link) return self.maps[link] or link >= wire.GATE and self.gate or nil end
 
 local ASK = wire.ASK
 local head = wire.head
 
---- options: send(message) returns true, or nil if the service is gone; call(name, ...) returns what the server's
--- `call` returned, or nil and a reason where the service cannot be called. Optional: log(text) takes errors and
--- refusals without a handler; now() is in seconds; fork(f) calls f soon, in another coroutine; name(): the service,
--- for messages; gone(): called once, when the service is gone; text(pointer, length): the string, where messages are
--- received as these two; watched = true: the caller notices when a handler makes `receive` wait, and calls `continue`
--- in another coroutine then, so that nothing needs to be forked in advance; origin: where the client is, as of
--- aoi.skynet.origin.
+--- options: send(message) returns true, or nil if the service has ended; call(name, ...) returns the results of the
+-- server's `call`, or nil and a reason if the service cannot be called. Optional: log(text) logs errors and refused
+-- moves without a handler; now() is in seconds; fork(f) calls f soon, in another coroutine; name(): the service, for
+-- messages; gone(): called once, when the service has ended; text(pointer, length) makes a string, if messages are
+-- received in this form; watched = true: the caller detects that a handler makes `receive` wait, and then calls
+-- `continue` in another coroutine, so that no coroutine is forked in advance; origin: the place of the client
+-- (aoi.skynet.origin).
 function Client.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
@@ -45,7 +45,7 @@ function Client.new(options)
     text = options.text, origin = options.origin,
     maps = {}, records = {}, inbox = wire.inbox(),
     parked = 0, waiting = 0, walks = {},
-    heartbeat = 5, heard = -1, silent = 0, losses = 0,
+    heartbeat = 5, messages = -1, silent = 0, losses = 0,
     counters = {
       malformed = 0, resyncs = 0, lost = 0, errors = 0, batches = 0, moves = 0,
       packets = 0, broadcasts = 0,
@@ -61,20 +61,20 @@ local function taken(self) return (select(2, self.inbox:seq())) end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
 
--- The call has failed: either the service has gone, or it has not.
-local function failure(self, ok, ...)
+-- If a call has failed (ok == nil), tests by a message whether the service has ended, and closes the maps then.
+local function checked(self, ok, ...)
   if ok == nil and not self.lost and self.send(wire.ack(taken(self))) == nil then
     return false, (self:lose())
   end
   return ok, ...
 end
 
---- true and the results; or false and what was wrong.
-function Client:request(name, ...) return failure(self, self.call(name, ...)) end
+--- Returns true and the results, or false and the error.
+function Client:request(name, ...) return checked(self, self.call(name, ...)) end
 
 --- options: engine, dimensions, cell, quantum of client views, and drive = true: this map's flush is the space's tick.
--- Where the service ends all maps of this client before the answer comes, messages of the new map have no receiver any
--- more: it is closed, and an error says that the service is gone.
+-- If the service closes all maps of this client before the answer arrives, messages for the new map have no receiver:
+-- the map is closed, and an error is raised.
 function Client:open(name, options)
   local losses = self.losses
   local ok, link, number, dimensions, heartbeat = self:request("open", name, options, self.origin)
@@ -90,7 +90,7 @@ function Client:open(name, options)
   return map
 end
 
---- A gate: for all spaces of the service that name this client with `to`, without opening them.
+--- A gate: receives events and messages that clients of any space of the service send to this client with `to`.
 function Client:open_gate()
   local losses = self.losses
   local ok, heartbeat = self:request("gate", true, nil, self.origin)
@@ -103,7 +103,7 @@ function Client:open_gate()
   return self.gate
 end
 
--- Life --------------------------------------------------------------------------------------------------------------
+-- Lifetime ----------------------------------------------------------------------------------------------------------
 
 local function close_maps(self, number, reason)
   local gone = {}
@@ -117,13 +117,13 @@ local function close_maps(self, number, reason)
   end
 end
 
---- Its map is closed.
+--- Removes a record, since its map is closed.
 function Client:forget_record(record)
   self.records[record.handle], record.closed = nil, true
   self.inbox:close(record.handle)
 end
 
---- The service is gone: all maps are closed, and their on_close is called. Returns the words for it.
+--- The service has ended: closes all maps and calls their on_close. Returns the reason as text.
 function Client:lose(reason)
   reason = reason or self.name() .. " is gone"
   if not self.lost then
@@ -141,34 +141,34 @@ function Client:lose(reason)
   return reason
 end
 
---- To be called every `heartbeat` seconds. far: the service is on another machine, where it counts as gone after three
--- heartbeats of silence; elsewhere a send that fails tells. Returns false when it is gone.
+--- To be called every `heartbeat` seconds. far: the service is on another machine, and counts as ended after three
+-- heartbeats without a message; on the same machine a failed send is enough. Returns false if the service has ended.
 function Client:beat(far)
   if self.lost then return false end
   local _, _, _, messages = self.inbox:count()
-  self.silent = messages ~= self.heard and 0 or self.silent + 1
-  self.heard = messages
+  self.silent = messages ~= self.messages and 0 or self.silent + 1
+  self.messages = messages
   if self.send(wire.ack(taken(self))) and not (far and self.silent >= 3) then return true end
   self:lose()
   return false
 end
 
---- Asks for whole views of all nodes, of which handlers hear the difference.
+--- Requests a resync: whole views of all nodes, of which handlers receive the difference.
 function Client:ask_for_all() self.send(wire.ack(taken(self), wire.LOST)) end
 
 -- Messages ----------------------------------------------------------------------------------------------------------
 
 local on = {}
 
---- Moves of these entities have been refused.
+--- Reports that moves of these entities have been refused.
 function Client:report_refused(map, ids, n)
   if map.refused_handler then return failures.run(self, map, map.refused_handler, ids, n) end
   local text = "aoi: %d moves of %s '%s' were refused, that of entity %d among them"
   self.warn("refused", text, n, map.noun, map.name, ids[1] or 0)
 end
 
--- f(self, map, first, list, second, third): read(message, list) has returned first, second and third, for a map that is
--- open.
+-- Defines a message for an open map: calls f(self, map, first, list, second, third) with the results of
+-- read(message, list), which are first, second and third.
 local function on_map(kind, read, f)
   on[kind] = function(self, message, _, link)
     local list = {}
@@ -229,7 +229,7 @@ on[wire.PACKETS] = function(self, message, flags, seq)
   return true
 end
 
--- The watchers that have received the target, each once.
+-- The watchers that see the target after the messages so far, each once.
 local function reached(self, target, handles, ids)
   local list, n, seen = {}, 0, {}
   local function add(id)
@@ -266,10 +266,10 @@ on[wire.RENEWED] = function(self, message, _, link)
   return true
 end
 
--- Any message but sound EVENTS.
+-- Processes any message except for valid EVENTS.
 local function receive_other(self, message, size, reason)
   if size then message = self.text(message, size) end
-  if select(2, self.inbox:idle()) > 0 then self.continue() end -- what waits behind a handler goes first
+  if select(2, self.inbox:idle()) > 0 then self.continue() end -- earlier events behind a waiting handler
   local kind, flags, number = head(message)
   local ok
   if on[kind] then
@@ -284,7 +284,7 @@ local function receive_other(self, message, size, reason)
   return true
 end
 
---- Goes on where `receive_events` has left something: done, a, b are what that has returned. As `receive`.
+--- Completes `receive` after `receive_events`, which has returned done, a, b.
 function Client:finish(message, size, done, a, b)
   if done ~= nil then
     dispatch.finish(self, done, a, b)
@@ -296,8 +296,8 @@ function Client:finish(message, size, done, a, b)
   return self:receive(message, size)
 end
 
---- Takes one message of the service, a string or a pointer and its length, and delivers its events. Returns true, or
--- nil and what is wrong with the message, which then has had no effect.
+--- Processes one message of the service, a string or a pointer and its length, and delivers its events. Returns true,
+-- or nil and the error of a malformed message, which has no effect.
 function Client:receive(message, size) return self:finish(message, size, self.receive_events(message, size)) end
 
 --- The client's counters, for a console.

@@ -1,11 +1,11 @@
--- What each client has in one place, which is a map or a shard of a world, and what ends with it.
+-- The entities, nodes and views of each client in one place, which is a map or a shard of a world.
 --
---   place.ents[id]          an entity: client, whose it is; nodes[node] --> rec; barred: who may not change it any more
---   place.recs[number] -->  rec, one life of a node: id, node, client, which hears of it, by, who has asked for it, and
---                           handle, by which messages name it; the core and the post know it by its number
---   place.views[id]         a client view: client, which gets its messages, by, who has asked for it, fd (views.lua)
---   place.clients[number]   entities, nodes and views of the client, as sets; asked: nodes and views that others have,
---                           and that it has asked for
+--   place.ents[id]          an entity: client, its owner; nodes[node] --> rec; barred: clients that may not change it
+--   place.recs[number] -->  rec, one life of a node: id, node; client, the receiver of its events; by, the client that
+--                           has added it; handle, its id in messages; number, its id in the core and the post
+--   place.views[id]         a client view: client, the receiver of its messages; by, as of rec; fd (views.lua)
+--   place.clients[number]   sets of a client: entities that it owns, nodes and views that it receives; asked: nodes and
+--                           views that it has added and others receive
 
 local sorted_keys = require "aoi.skynet.sorted_keys"
 
@@ -13,7 +13,7 @@ local clients = {}
 
 function clients.new(number) return { number = number, entities = {}, nodes = {}, views = {}, asked = {} } end
 
---- The client of that number, a new one if nothing is known of it.
+--- The record of a client, made at the first use.
 function clients.of(place, number)
   local client = place.clients[number]
   if not client then
@@ -62,8 +62,8 @@ function clients.forget_view(place, view)
   put(place, "views", view, nil)
 end
 
---- Nodes and views that the client has, or has asked for: calls f(one) for each, and lost(one) before it for those
--- that others have asked for.
+--- Calls f(one) for each node and view that the client receives or has added, and lost(one) before it for those that
+-- others have added.
 function clients.each(place, number, f, lost)
   local client, all = clients.of(place, number), {}
   for _, set in ipairs { client.nodes, client.views, client.asked } do
@@ -75,7 +75,7 @@ function clients.each(place, number, f, lost)
   end
 end
 
---- The ids of its entities, ascending.
+--- The ids of the client's entities, ascending.
 function clients.entities(place, number) return (sorted_keys(clients.of(place, number).entities)) end
 
 return clients

@@ -1,14 +1,14 @@
 -- The requests of clients to a place, which is a map (space.lua) or a shard of a world (world/shard.lua):
--- commands[name](place, client, ...). A map does at once what a shard notes for the coming epoch: that is what methods
--- of the place do. A request that raises has changed nothing. commands.helpers are no requests.
+-- commands[name](place, client, ...). The methods of a place differ: a map applies changes at once, a shard with the
+-- next epoch. A request that raises has changed nothing. commands.helpers are no requests.
 --
 --   entity(client, id, name)      the entity, or raises        take_out(id, ent, client)
---   find(client, id)              nil: there is none           rekind(id, ent, kind)
---   is_barred(client, id, ent)    taken over from it           pass(id, ent, client, former)   what TAKEN has
---   is_same(client, client)       of one service               put_node(rec, ent, area)   what add_node returns
---   probe(client, asker)          finds out if it is gone      end_node(rec, with_entity)
---   record(number)                of a node that is or ends    begin_view(view), end_view(view), check_area(name, area)
---   tell(client, message), tell_broadcast(client, id, message): nil or false where it is not sent
+--   find(client, id)              the entity, or nil           rekind(id, ent, kind)
+--   is_barred(client, id, ent)    another has taken it over    pass(id, ent, client, former)   returns fields of TAKEN
+--   is_same(client, client)       are of one service           put_node(rec, ent, area)   returns as add_node
+--   probe(client, asker)          removes it if it has ended   end_node(rec, with_entity)
+--   record(number)                of a present or ending node  begin_view(view), end_view(view), check_area(name, area)
+--   tell(client, message), tell_broadcast(client, id, message): send; nil or false if the message was not sent
 
 local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
@@ -30,7 +30,7 @@ local function controlled(place, client, id, name)
   return ent
 end
 
---- The record of a node, and its entity; raises.
+--- Returns the record of a node and its entity; raises if there is none.
 function helpers.node(place, client, id, number, name)
   local ent = place:entity(client, id, name)
   local rec = ent.nodes and ent.nodes[number]
@@ -38,7 +38,7 @@ function helpers.node(place, client, id, number, name)
   return rec, ent
 end
 
--- What ends with the service that gets its events: noted for the client that has asked for it, which receives its end.
+-- Adds a node or view that ends with the service that receives it to the list for the client that has added it.
 local function note_lost(lists, one)
   lists[one.by] = lists[one.by] or {}
   table.move({ one.id, one.node or false }, 1, 2, #lists[one.by] + 1, lists[one.by])
@@ -50,7 +50,7 @@ end
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 
---- Returns what the place has of its life.
+--- Returns the result of `take_out`: a shard returns the life of the entity.
 function commands.leave(place, client, id)
   local ent = controlled(place, client, id, "leave")
   views.drop(place, id)
@@ -66,8 +66,8 @@ function commands.set_kind(place, client, id, kind)
   place:rekind(id, controlled(place, client, id, "set_kind"), kind)
 end
 
---- The entity is this client's from now on: what the former one had on it, nodes and view, ends, and it may not change
--- the entity any more.
+--- Makes this client the owner of the entity: nodes and view of the former owner on it end, and that client may not
+-- change the entity any more.
 function commands.take_over(place, client, id)
   local ent, lists = place:entity(client, id, "take_over"), {}
   local former = ent.client
@@ -91,8 +91,8 @@ end
 
 -- Nodes -------------------------------------------------------------------------------------------------------------
 
---- options: positions, sight, linger; to: the number of the client that hears of it, where it is another. handle: as
--- that client knows this life of the node, where clients number them.
+--- options: positions, sight, linger; to: the number of the client that receives the events, if it is another. handle:
+-- the id of this life of the node in messages, if clients number them.
 function commands.add_node(place, client, id, number, area, handle, options)
   local ent, o = place:entity(client, id, "add_node"), options or {}
   walls.check_node(place, o)
@@ -109,13 +109,13 @@ function commands.add_node(place, client, id, number, area, handle, options)
   return answer
 end
 
---- Its client receives it with the coming events; until then the record is none of the entity's.
+--- Removes a node from its entity; its client receives the end with the next events.
 function helpers.drop_node(place, ent, rec)
   clients.forget_node(place, ent, rec)
   place:end_node(rec, false)
 end
 
---- handle: of the life that is meant, which this client has asked for; nil: any.
+--- handle: removes the node only if it is this client's with that handle; nil: any.
 function commands.remove_node(place, client, id, number, handle)
   local rec, ent = helpers.node(place, client, id, number, "remove_node")
   if not handle or rec.by == client and rec.handle == handle then helpers.drop_node(place, ent, rec) end
@@ -123,7 +123,7 @@ end
 
 -- Client views ------------------------------------------------------------------------------------------------------
 
---- to: the number of the client that gets the messages, where it is another.
+--- to: the number of the client that receives the messages, if it is another.
 function commands.add_client(place, client, id, area, options, to, fd)
   place:entity(client, id, "add_client")
   if place.views[id] then fail(1, "add_client", "entity %d is already a client", id) end
@@ -132,7 +132,7 @@ function commands.add_client(place, client, id, area, options, to, fd)
   clients.keep_view(place, view)
 end
 
---- The client view of an entity; raises.
+--- The client view of an entity; raises if there is none.
 function helpers.view(place, client, id, name)
   place:entity(client, id, name)
   return place.views[id] or fail(1, name, "entity %d is no client", id)
@@ -143,7 +143,7 @@ function commands.remove_client(place, client, id)
   views.drop(place, id)
 end
 
---- Another area of a client's view i; options: those that are named become these.
+--- Replaces area i of a client view.
 function commands.set_view(place, client, id, i, area)
   local view = helpers.view(place, client, id, "set_view")
   place:check_area("set_view", area)
@@ -162,14 +162,14 @@ end
 for _, name in ipairs { "pin", "unpin", "known" } do
   commands[name] = function(place, client, id, ...)
     local view = helpers.view(place, client, id, name)
-    if not view.made then return {}, 0 end -- it has no picture yet; pins of a shard are in owner.lua
+    if not view.made then return {}, 0 end -- its picture is empty; pins of a shard are in owner.lua
     return methods.answered(methods.invoke(place.sync, name, id, ...))
   end
 end
 
 -- The end of a client -----------------------------------------------------------------------------------------------
 
---- The client is gone: its nodes and views, those that it has asked for, and its entities.
+--- Removes the entities of a client that has ended, and the nodes and views that it receives or has added.
 function helpers.bury(place, client)
   local lists = {}
   clients.each(place, client, function(one)
@@ -181,19 +181,19 @@ function helpers.bury(place, client)
   tell_lost(place, lists)
 end
 
--- Questions ---------------------------------------------------------------------------------------------------------
+-- Queries -----------------------------------------------------------------------------------------------------------
 
 function commands.nodes(place, client, id)
   return sorted_keys(place:entity(client, id, "nodes").nodes or {})
 end
 
---- The record of a node, nil if there is none.
+--- Returns the record of a node, nil if there is none.
 function helpers.find(place, client, id, number)
   local ent = place:find(client, id)
   return ent and ent.nodes and ent.nodes[number]
 end
 
---- A table, and its text, since a message carries no metatable. 0 is no node's number.
+--- Returns a table and its text, since messages carry no metatables. No node has number 0.
 function commands.explain(place, client, id, number, target)
   local rec = helpers.find(place, client, id, number)
   local seer = rec and walls.seer(place, rec) or place.core
@@ -204,7 +204,7 @@ function commands.explain(place, client, id, number, target)
   return setmetatable(reason, nil), text
 end
 
--- Calls f(record) of each node that sees it. Client views have nodes, too, which are aoi.sync's own.
+-- Calls f(record) for each node that sees the entity, except for those of client views, which belong to aoi.sync.
 local function each_viewer(place, f, ...)
   for _, seer in ipairs { place.core, place.sight } do
     local list, count = methods.answered(methods.invoke(seer, "viewers", ...))
@@ -215,7 +215,7 @@ local function each_viewer(place, f, ...)
   end
 end
 
---- Who sees it: pairs watcher, node.
+--- The nodes that see the entity: pairs watcher, node.
 function commands.viewers(place, _, ...)
   local list, n = {}, 0
   each_viewer(place, function(rec)
@@ -225,7 +225,7 @@ function commands.viewers(place, _, ...)
   return list, n
 end
 
---- Clients of the nodes and views that know it: client -> the handles, the entities of its views.
+--- client -> { handles = of its nodes that see the entity, views = the entities of its views that know it }
 local function knowers(place, id)
   local by_client = {}
   local function of(client)
@@ -243,10 +243,10 @@ local function knowers(place, id)
   return by_client
 end
 
---- The numbers of those clients.
+--- The numbers of the clients with nodes or views that know the entity.
 function commands.knowers(place, _, id) return sorted_keys(knowers(place, id)) end
 
---- The caller's bytes to them. Returns the numbers of those to which they have gone.
+--- Sends the bytes to these clients. Returns the list of those to which they were sent, and its length.
 function commands.broadcast(place, _, id, bytes)
   local by_client = knowers(place, id)
   local reached, list = {}, sorted_keys(by_client)
