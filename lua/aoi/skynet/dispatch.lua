@@ -1,50 +1,50 @@
--- Handlers that wait. C calls handlers one after the other (src/lua/wire_dispatch.c), and asks here for what is no event,
--- for errors, and, while handlers wait, whether the watcher of a group is held up.
+-- Handlers that wait. C calls handlers one after the other (src/lua/wire_dispatch.c), and calls functions here for
+-- entries that are no events, for errors, and, while handlers wait, for groups whose watcher may be busy.
 --
---   walks    turn -> the cursor of a coroutine that waits in a handler, once it is overtaken
---   busy     of a map: watcher -> the cursor of the coroutine that waits in a handler of it
+--   walks    turn -> the cursor of a coroutine that waits in a handler and has been overtaken
+--   busy     of a map: watcher -> the cursor of the coroutine that waits in one of its handlers
 --
--- A handler may wait. The coroutine that finds the inbox waiting takes over (overtake): the watcher is busy, and what
--- its coroutine has not begun yet is parked with the cursor, as is what comes for a busy watcher; so a watcher hears
--- everything in order, and the others are not held up. A map may choose "free" instead: what comes later is delivered
--- at once, to the same watcher, too.
+-- A handler may wait. The next coroutine that uses the inbox overtakes the waiting one: the watcher is busy, and its
+-- remaining events are parked with the cursor, as are later events for a busy watcher; so a watcher receives all events
+-- in order, and other watchers are not delayed. With "free" a map delivers later events at once, also to the same
+-- watcher.
 --
--- A handler may never return. What is parked behind it is bounded: from PARKED_MOST values on it is replaced by its net
--- change, which is no longer than what the watcher's handlers have received and what its nodes see now.
+-- A handler may never return. So parked events are bounded: from PARKED_MOST values on they are replaced by their net
+-- change, which is no longer than the events that the handlers have received and the present views of the nodes.
 
 local failures = require "aoi.skynet.failures"
 local wire = require "aoi.skynet.wire"
 
-local PARKED_MOST = 4096 -- values that wait behind one handler, from which on their net change takes their place
+local PARKED_MOST = 4096 -- parked values behind one handler, from which on their net change replaces them
 
 local dispatch = {}
 
 local function catch(err) return { err, debug.traceback(failures.text(err), 2) } end
 
--- For C: an event whose handlers have a metatable. What that looks up may raise and wait, as the handler may.
+-- Called by C for handlers with a metatable: its __index may raise and wait, as the handler may.
 local function look_up(field, handlers, ...)
   local f = handlers[field]
   if f then f(...) end
 end
 
--- A handler of the record, nil if that is gone, has raised.
+-- Reports an error of a handler of the record, which is nil if it has been removed.
 local function report(self, caught, record, target)
   if not record then return self.log(caught[2]) end
   local map = record.map
   failures.report(self, map, caught[map.error_handler and 1 or 2], record.watcher, target, record.node)
 end
 
--- The handler of the event that ends before list[at] has raised.
-local function blame(self, record, caught, list, at, middle, values)
+-- Reports an error of the handler of the event that ends before list[at].
+local function report_at(self, record, caught, list, at, middle, values)
   report(self, caught, record, list[at <= middle and at - 1 or at - values])
 end
 
 -- ---- entries that are no groups -------------------------------------------------------------------------------------
 
--- A node that another client has added for this one.
+-- Another client has added a node for this one.
 local function on_opened(self, link, watcher, node, handle)
   local map = self:map_of(link)
-  if not map then return self.inbox:close(handle) end -- meanwhile
+  if not map then return self.inbox:close(handle) end -- it has been closed since
   local record = { map = map, watcher = watcher, node = node, handle = handle, handlers = map.listener or {} }
   record.foreign, record.link = true, link
   self.records[handle], map.records[handle] = record, record
@@ -71,7 +71,7 @@ local special = {
     self.counters.resyncs = self.counters.resyncs + 1
     if map and map.resync_handler then failures.run(self, map, map.resync_handler) end
   end,
-  [wire.MISSED] = function(self, seq) -- or one was not applied to its end: the service is asked for all
+  [wire.MISSED] = function(self, seq) -- a message is lost, or was not applied to its end: requests a resync
     self.counters.lost = self.counters.lost + 1
     self.send(wire.ack(seq, wire.LOST))
   end,
@@ -79,9 +79,8 @@ local special = {
 
 -- ---- groups ---------------------------------------------------------------------------------------------------------
 
--- The events of one group from list[at] on, unless others have them meanwhile. An error in a handler leaves the cursor
--- behind its event.
-local function hear(cursor, record, list, at, middle, stop, values)
+-- Calls the handlers for the events of one group from list[at] on. After an error the cursor is behind its event.
+local function deliver_group(cursor, record, list, at, middle, stop, values)
   local watcher, node, handlers, map = record.watcher, record.node, record.handlers, record.map
   while at < middle and not (record.closed or map.closed) do
     local target = list[at]
@@ -106,8 +105,8 @@ local function add_group(self, cursor, group)
   cursor.count, self.parked = cursor.count + #group.list, self.parked + #group.list
 end
 
--- Into a change of a node: the leaves, and target -> list and place of the values of its enter. An enter that is
--- followed by its leave is neither.
+-- Adds a group to the net change of a node: the leaves, and target -> list and index of the values of its enter. An
+-- enter and the leave that follows it cancel out.
 local function add_change(change, group)
   local list, values = group.list, group.values
   for i = 1, group.middle - 1 do
@@ -132,7 +131,7 @@ local function group_of_change(change)
   return { record = change.record, list = list, middle = middle, values = change.values }
 end
 
--- Replaces what is parked by its net change: a group for each node.
+-- Replaces the parked groups by their net change: one group for each node.
 local function compact(self, cursor)
   local changes = {}
   for _, group in ipairs(cursor.parked) do
@@ -163,8 +162,8 @@ local function park(self, cursor, record, list, middle, values)
   if cursor.count > (cursor.most or PARKED_MOST) then compact(self, cursor) end
 end
 
--- What came for the watcher of this cursor while its handler waited; more may come meanwhile.
-local function hear_parked(self, cursor)
+-- Delivers the groups parked behind the handler of this cursor; more may be parked meanwhile.
+local function deliver_parked(self, cursor)
   while cursor.parked and cursor.parked[1] do
     local group = table.remove(cursor.parked, 1)
     local record, list, stop = group.record, group.list, #group.list + 1
@@ -172,8 +171,8 @@ local function hear_parked(self, cursor)
     self.parked, cursor.count = self.parked - stop + 1, cursor.count - stop + 1
     cursor.at = 1
     repeat
-      ok, caught = xpcall(hear, catch, cursor, record, list, cursor.at, group.middle, stop, group.values)
-      if not ok then blame(self, record, caught, list, cursor.at, group.middle, group.values) end
+      ok, caught = xpcall(deliver_group, catch, cursor, record, list, cursor.at, group.middle, stop, group.values)
+      if not ok then report_at(self, record, caught, list, cursor.at, group.middle, group.values) end
     until ok
   end
   if cursor.busy then
@@ -183,7 +182,7 @@ local function hear_parked(self, cursor)
   end
 end
 
--- Its watcher is busy, until hear_parked.
+-- Makes the watcher busy, until deliver_parked.
 local function keep_order(self, cursor, record)
   cursor.busy, cursor.watcher = record.map.busy, record.watcher
   cursor.busy[record.watcher] = cursor
@@ -191,7 +190,7 @@ local function keep_order(self, cursor, record)
   self.inbox:held(self.waiting)
 end
 
---- Before anything new is delivered: the coroutine that waits in a handler goes on by itself.
+--- If a handler waits, detaches its coroutine from the inbox, so that new events can be delivered.
 function dispatch.overtake(self)
   local handle, target = self.inbox:waiting()
   if not handle then return end
@@ -205,26 +204,26 @@ function dispatch.overtake(self)
   keep_order(self, cursor, record)
 end
 
--- In a coroutine that was overtaken while it waited; caught: the handler has raised.
-local function go_on(self, turn, caught)
+-- Called in an overtaken coroutine when its handler has returned, or has raised `caught`.
+local function finish_overtaken(self, turn, caught)
   local cursor = self.walks[turn]
   self.walks[turn] = nil
   if caught then report(self, caught, cursor.record, cursor.target) end
-  hear_parked(self, cursor)
+  deliver_parked(self, cursor)
 end
 
---- What `receive` or `deliver` of the inbox has returned: goes on where a handler has waited.
+--- Takes the results of `receive` or `deliver` of the inbox; done == false: the coroutine was overtaken.
 function dispatch.finish(self, done, turn, caught)
-  if done == false then go_on(self, turn, caught) end
+  if done == false then finish_overtaken(self, turn, caught) end
 end
 
---- The functions of a client's inbox: receive, deliver; and the one that goes on with what waits behind a handler.
+--- Returns `receive` of a client's inbox, and `continue`, which delivers the events behind a waiting handler.
 function dispatch.connect(self, fork)
   local deliver, receive
   local function continue()
     dispatch.overtake(self)
     if self.inbox:idle() then return end
-    self.fork(self.continue) -- should a handler wait again
+    self.fork(self.continue) -- in case a handler waits again
     dispatch.finish(self, deliver())
   end
   receive, deliver = self.inbox:receiver(catch, fork, continue, look_up,

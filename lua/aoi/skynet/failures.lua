@@ -1,27 +1,27 @@
--- What is done with an error of the user's functions: it goes to the on_error of its map or world, else to the log.
+-- Errors of the user's functions are passed to the on_error of the map or world, else to the log.
 
 local failures = {}
 
 local function as_it_is(err) return err end
 
---- An error as text, whatever it is: its __tostring may raise, too.
+--- An error of any type as text; its __tostring may raise.
 function failures.text(err)
   local ok, text = pcall(tostring, err)
   return ok and text or ("(error object is a %s value)"):format(type(err))
 end
 
---- The same for the caller of what has raised it: a position in a file of this library says nothing there.
+--- The same without the position in this library, which is of no use for the caller.
 function failures.reason(err) return (failures.text(err):gsub("^[^\n]-:%d+: ", "", 1)) end
 
---- Of a pcall of what returns true and its results, or false and a reason: that, also where it has raised.
+--- The results of a pcall of a function that returns true and results, or false and a reason; errors become reasons.
 function failures.caught(ok, ...)
   if ok then return ... end
   return false, failures.reason((...))
 end
 
---- An error has been raised by a function that was called with these arguments.
+--- Reports an error of a function that was called with these arguments.
 -- @param self a client: `counters.errors`, `log`
--- @param owner what may have an `error_handler`: a map, or the client itself
+-- @param owner a map or client, which may have an `error_handler`
 function failures.report(self, owner, err, ...)
   self.counters.errors = self.counters.errors + 1
   local f = owner.error_handler
@@ -33,7 +33,7 @@ function failures.report(self, owner, err, ...)
   if not ok then self.log(failures.text(again)) end
 end
 
---- Calls a function; its error is reported, with a traceback where it goes to the log.
+--- Calls a function and reports its error, with a traceback if it is logged.
 function failures.run(self, owner, f, ...)
   local ok, err = xpcall(f, owner.error_handler and as_it_is or debug.traceback, ...)
   if not ok then failures.report(self, owner, err, ...) end
@@ -41,8 +41,8 @@ end
 
 local SPARING = 5 -- seconds
 
---- Returns warn(kind, text, ...): formats and logs a line, of each kind at most one in five seconds; the next one says
--- how many were left out.
+--- Returns warn(kind, text, ...): formats and logs a line, at most one of each kind in five seconds; the next line
+-- contains the number of those left out.
 function failures.sparing(log, now)
   local last, left_out = {}, {}
   return function(kind, text, ...)

@@ -1,5 +1,5 @@
--- A gate: what a client hears of all spaces of its AOI service that name it with `to`, without having opened one. The
--- service makes a link for it in each such space, which ends with the space.
+-- A gate: receives events and messages that clients of any space of an AOI service send to this client with `to`. The
+-- service makes a link to the gate in each such space, which ends with the space.
 
 local Map = require "aoi.skynet.map"
 local handlers_of = require "aoi.skynet.handlers"
@@ -15,7 +15,7 @@ end
 
 Gate.listen, Gate.handlers_wait = Map.listen, Map.handlers_wait
 
--- The nodes that the link has brought, nil: all.
+-- Removes the nodes of a link; nil: all nodes.
 function Gate:forget(link)
   for _, record in pairs(self.records) do
     if not link or record.link == link then
@@ -25,7 +25,7 @@ function Gate:forget(link)
   end
 end
 
---- Ends it; those that have named it hear on_view_lost.
+--- Ends the gate; on_view_lost is called in the clients that have named it.
 function Gate:close()
   if self.closed then return end
   self.closed, self.client.gate = true, nil
@@ -33,7 +33,6 @@ function Gate:close()
   pcall(self.client.request, self.client, "gate", false)
 end
 
--- As those of a map.
 handlers_of.setters(Gate, function(gate, name, f) gate[name .. "_handler"] = f end,
   { "error", "resync", "close", "client", "broadcast" })
 

@@ -1,5 +1,5 @@
--- Handlers as arguments: of nodes, and of what else may happen to a map. Checked where they are given, because where
--- they are called a mistake would only be silence.
+-- Handlers as arguments: of nodes, and of other events of a map. They are checked when they are given, because a wrong
+-- field would cause no error later.
 
 local argument = require "aoi.skynet.argument"
 
@@ -9,11 +9,11 @@ local function callable(value)
   return value == nil or type(value) == "function" or (getmetatable(value) or {}).__call ~= nil
 end
 
---- A table of handlers: empty (its fields may come later), or one that has `enter` or `leave`.
+--- Expects a table of handlers: empty (its fields may be set later), or with `enter` or `leave`.
 function handlers.check_table(t, n, name, level)
   level = level + 1
   if type(t) ~= "table" then argument.fail(n, name, level, "table expected, got %s", type(t)) end
-  local looked_up = getmetatable(t) -- when they are called
+  local looked_up = getmetatable(t) -- __index may provide the handlers
   if not looked_up and t.enter == nil and t.leave == nil and next(t) ~= nil then
     argument.fail(n, name, level, "a table of handlers has 'enter' or 'leave', and not '%s'", tostring((next(t))))
   end
@@ -39,22 +39,22 @@ local function check_options(options, n)
   return options
 end
 
--- [on_enter] the table made of it and of an on_leave last. Nodes that are added with the same two functions share one:
--- a delivery then reads a table that is in the cache.
-local made = setmetatable({}, { __mode = "v" })
+-- on_enter -> the last table made of it and an on_leave. Nodes that are added with the same two functions share it, so
+-- that it is more often in the cache.
+local tables = setmetatable({}, { __mode = "v" })
 
 local function table_of(on_enter, on_leave)
   local key = on_enter or on_leave or handlers
-  local t = made[key]
+  local t = tables[key]
   if not t or t.enter ~= on_enter or t.leave ~= on_leave then
     t = { enter = on_enter, leave = on_leave }
-    made[key] = t
+    tables[key] = t
   end
   return t
 end
 
---- What add_node is called with behind the area: a table of handlers and the options, or nil. Raises errors of the
--- caller of the function that calls this.
+--- Checks the arguments of add_node behind the area. Returns a table of handlers, and the options or nil. Errors carry
+-- the position of the caller of the function that calls this.
 function handlers.arguments(on_enter, on_leave, options)
   if type(on_enter) == "table" and not callable(on_enter) then
     handlers.check_table(on_enter, 4, "add_node", 3)
@@ -69,7 +69,7 @@ end
 
 handlers.NAMES = { "error", "refused", "resync", "close", "client", "broadcast", "taken", "view_lost" }
 
---- Adds on_error, on_refused and so on to a class; set(object, "error", f) keeps it.
+--- Adds on_error, on_refused and so on to a class; set(object, "error", f) stores the function.
 -- @param names all without it
 function handlers.setters(class, set, names)
   for _, name in ipairs(names or handlers.NAMES) do

@@ -2,7 +2,7 @@
 --
 --   local aoi = require "aoi.skynet"
 --   local service = aoi.start { interval = 10 }          -- or skynet.uniqueservice "aoi/skynet/service"
---   local map = aoi.open(service, "map-1")               -- or aoi.open("local", "map-1"): here, without messages;
+--   local map = aoi.open(service, "map-1")               -- or aoi.open("local", "map-1"): in this service itself;
 --                                                        -- or aoi.open("node@name", "map-1"): over skynet's cluster
 --   map:enter(id, x, y)
 --   map:add_node(id, 1, 30, { enter = function(watcher, target) end, leave = function(watcher, target) end })
@@ -21,11 +21,11 @@ local wire = require "aoi.skynet.wire"
 
 local library = {}
 local locals = {}
--- By the address of a service, what receives its events; the client that this is of, also of one that has ended.
+-- Address of a service -> the function that receives its events; that function -> its client, which may have ended.
 local receivers, owners = {}, setmetatable({}, { __mode = "k" })
 
--- Messages stay as they are, a pointer and a length, until the client has read them.
-local function as_it_is(message, size) return message, size end
+-- The client reads messages as a pointer and a length.
+local function unpack_nothing(message, size) return message, size end
 
 local function now() return skynet.now() / 100 end
 
@@ -41,9 +41,9 @@ end
 local ptype = protocol(function(_, source, message, size)
   local client = client_of(source)
   if client then settle(client, client:receive(message, size)) end
-end, as_it_is)
+end, unpack_nothing)
 
-local watched -- whether skynet calls our dispatch_message: not if it was started before this was loaded
+local watched -- returns whether skynet calls our dispatch_message: not if it was started before this was loaded
 skynet.dispatch_message, watched = require "aoi.skynet.one_coroutine"(skynet.dispatch_message, ptype, receivers,
   function(receive, message, size, ...)
     local client = owners[receive]
@@ -54,7 +54,7 @@ skynet.dispatch_message, watched = require "aoi.skynet.one_coroutine"(skynet.dis
     if client then skynet.fork(client.continue) end
   end)
 
---- Options as of aoi.skynet.service, by name. Returns the address.
+--- Starts an AOI service. options: as for aoi.skynet.service, by name. Returns its address.
 function library.start(options)
   local words = {}
   for name, value in pairs(argument.options(1, "start", options, 2)) do
@@ -65,20 +65,20 @@ function library.start(options)
   return skynet.newservice("aoi/skynet/service", table.unpack(words))
 end
 
--- As the client's `call`, of what aoi.skynet.call returns. What is no AOI service may answer anything.
+-- Converts the results of aoi.skynet.call for the client's `call`. Another service may answer with any values.
 local function answered(address, ok, first, ...)
   if ok then return first or false, ... end
   if ok == nil then return false, first end
   return nil, ("the AOI service %s is gone: %s"):format(skynet.address(address), failures.reason(first))
 end
 
--- For as long as the service is there: tells it that this one is, and notices when it is not.
+-- Sends heartbeats to a service until it has ended.
 local function beat(address, client)
   local _, far = skynet.harbor(address)
   repeat skynet.sleep(math.max(1, math.floor(client.heartbeat * 100))) until not client:beat(far)
 end
 
--- name: of the service, in messages; on_gone() is called when it is gone.
+-- name: of the service, for messages; on_gone() is called when it has ended.
 local function new_client(address, name, on_gone)
   local words
   local client = Client.new {
@@ -96,7 +96,7 @@ local function new_client(address, name, on_gone)
       if on_gone then on_gone() end
     end,
   }
-  -- This service may be killed; then a message from its finalizer reaches the AOI service.
+  -- If this service is killed, a finalizer sends GONE to the AOI service.
   local _, far = skynet.harbor(address)
   words = last_words(function()
     if not far then core.send(address, ptype, 0, wire.gone()) end
@@ -111,7 +111,7 @@ local function keep_beating(address, client)
   skynet.fork(beat, address, client)
 end
 
--- There is no service that ticks for the maps of that name. A handler that waits holds up no later tick.
+-- Makes the tick of local maps. In another coroutine, since a waiting handler must not delay the next tick.
 local function tick_local(here)
   local maps = here.client.maps
   if next(maps) == nil then return false end
@@ -151,7 +151,7 @@ local function open_local(name, options)
   return map
 end
 
--- A service by its address or local name; "node@name" is the relay here of a service there. nil: there is none.
+-- The address of a service given by address or local name; for "node@name" that of its relay here. nil: there is none.
 local function address_of(service)
   if type(service) == "string" then
     local node, name = service:match("^([^@]+)@(.+)$")
@@ -187,15 +187,15 @@ local function open_there(address, open, ...)
   return ok, map
 end
 
--- The map that a pcall has returned, or an error of the caller of the function that returns this call.
+-- Returns the map of a pcall, or raises its error in the caller of the function that returns this call.
 local function opened(ok, map)
   if ok then return map end
   error(failures.reason(map), 2)
 end
 
---- options: engine, dimensions, cell, quantum; drive = true: this map's flush is the space's tick. For a space in the
--- AOI service of that address or name, of that name on another node of the cluster ("node@name"), or in the caller's
--- own: "local", where `interval` (1/100 s; 0: only `flush` and `tick` are ticks) is an option too.
+--- Opens a space in the AOI service of that address or name, of that name on another node of the cluster ("node@name"),
+-- or in the caller's own service ("local"). options: engine, dimensions, cell, quantum; drive = true: this map's flush
+-- is the space's tick; for "local" also interval (1/100 s; 0: only `flush` and `tick` are ticks).
 function library.open(service, name, options)
   argument.options(3, "open", options, 2)
   local address = service ~= "local" and address_for("open", service)
@@ -203,9 +203,9 @@ function library.open(service, name, options)
   return opened(pcall(open_local, name, options))
 end
 
---- For a service to which others of that AOI service send, with `to`, events of nodes and messages of client views: it
--- need not open their maps. It has on_client, on_broadcast, on_resync, on_error, on_close, listen, handlers_wait and
--- close.
+--- Opens a gate: this service receives events of nodes and messages of client views that other clients of the AOI
+-- service send to it with `to`, without opening their maps. A gate has on_client, on_broadcast, on_resync, on_error,
+-- on_close, listen, handlers_wait and close.
 function library.gate(service)
   local address = address_for("gate", service)
   return opened(open_there(address, "open_gate"))
@@ -217,8 +217,8 @@ function library.info(service)
   return client and client:info()
 end
 
---- One world over many services and processes: options or its name; docs/world.md. Thousands of agents require this
--- library: what most of them do not use is loaded when it is.
+--- Starts or opens a world over many services and processes: docs/world.md. Loaded at the first call, since thousands
+-- of agents require this library and most do not use it.
 function library.world(...)
   library.world = require "aoi.skynet.world"(function(address, name, heartbeat, on_gone)
     local client = new_client(address, name, on_gone)

@@ -1,10 +1,10 @@
--- A function that is called when the service ends, whatever ends it: skynet closes its Lua state then, also where it is
--- killed, and finalizers run. It may send, to services of the same process; it must not wait.
+-- Calls a function when the service ends, even if it is killed: skynet closes its Lua state, which runs finalizers. The
+-- function may send to services of the same process; it must not wait.
 --
 --   local words = last_words(function() core.send(address, ptype, 0, message) end)
 --   words.cancel()
 
-local armed = {} -- sentinel -> true: kept until the end
+local armed = {} -- sentinel -> true: prevents its collection before the end
 
 return function(f)
   local sentinel = setmetatable({}, { __gc = function(self)

@@ -1,18 +1,17 @@
--- A space in the caller's own service: the service's logic and the client's, side by side. What the one sends the other
--- has before the call that caused it returns.
+-- A space in the caller's own service: runs the logic of the service and of the client in one process. Messages are
+-- delivered before the call that caused them returns.
 
 local Client = require "aoi.skynet.client"
 local Server = require "aoi.skynet.server"
 
-local MANY = 0x7fffffff -- messages: nothing need be acknowledged
+local NO_WINDOW = 0x7fffffff -- messages without an acknowledgement
 
---- host: address of the service itself, as others know it; log(text), now() in seconds, fork(f), as of Client.new;
--- closed(): no map is open any more. Returns open(name, options), as Client:open, which makes a map each time; and the
--- client.
+--- host: address of this service; log(text), now() in seconds, fork(f), as for Client.new; closed(): called when the
+-- last map is closed. Returns open(name, options), which makes a map each time as Client:open does, and the client.
 return function(host)
   local client, first, last = nil, 1, 0
   local messages = {}
-  -- A server's `send` must not call back; a handler may wait, and what comes meanwhile be taken by others.
+  -- A server's `send` must not call back, so messages are queued. If a handler waits, another call delivers the rest.
   local function deliver(...)
     while first <= last do
       local message = messages[first]
@@ -22,7 +21,7 @@ return function(host)
     return ...
   end
   local server = Server.new {
-    now = host.now, log = host.log, window = MANY,
+    now = host.now, log = host.log, window = NO_WINDOW,
     send = function(_, message)
       last = last + 1
       messages[last] = message

@@ -1,5 +1,5 @@
--- A map: a space of the AOI service, as its client has opened it. Each `open` makes one, with nodes, entities and
--- handlers of its own; two maps of one client and one space are equal (==).
+-- A map: a client's handle of a space of the AOI service. Each `open` makes one, with its own nodes, entities and
+-- handlers; two maps of one client and one space are equal (==).
 
 local argument = require "aoi.skynet.argument"
 local end_list = require "aoi.end_list"
@@ -15,7 +15,7 @@ local JOIN = { id = true, x = true, y = true, z = true, kind = true, nodes = tru
 local Map = {}
 Map.__index = Map
 
--- Called by `flush` with rows, or where it has not been able to send.
+-- Called by `flush` with rows, or if sending has failed.
 local function flush_otherwise(map, rows, n)
   if rows ~= nil then
     local ok, err = map:put_rows("flush", rows, n)
@@ -25,7 +25,7 @@ local function flush_otherwise(map, rows, n)
   error(map.client:lose(), 3)
 end
 
---- What a map of any kind has: one of a service, or a world. outbox: of src/lua/wire_outbox.h, in which moves wait.
+--- Initialises the fields common to maps and worlds. outbox: of src/lua/wire_outbox.h, which collects moves.
 function Map.begin(self, client, link, name, outbox)
   self.client, self.link, self.name, self.outbox, self.closed = client, link, name, outbox, false
   self.move = outbox:mover() -- a closure over the outbox: one call into C
@@ -33,7 +33,7 @@ function Map.begin(self, client, link, name, outbox)
   return self
 end
 
---- link, number, dimensions: what the service's `open` returned.
+--- link, number, dimensions: the results of the service's `open`.
 function Map.new(client, name, link, number, dimensions, drives)
   local outbox = wire.outbox(dimensions, link, drives)
   local self = setmetatable({ number = number, drives = drives, dimensions = dimensions }, Map)
@@ -51,25 +51,25 @@ function Map:closed_text()
   return ("attempt to use a closed %s"):format(self.noun) .. (self.reason and (" (%s)"):format(self.reason) or "")
 end
 
---- Called by methods of a map: an error of their caller where the map is closed.
+--- Called by methods of a map: raises an error in their caller if the map is closed.
 function Map:check_open()
   if self.closed then error(self:closed_text(), 3) end
 end
 
---- The collected moves as one message. Returns what the client's `send` returned.
+--- Sends the collected moves as one message. Returns the result of the client's `send`.
 function Map:push(tick) return self.client.send(self.outbox:take(tick)) end
 
---- A request to the service: true and its results, or false and what was wrong. The collected moves go first.
+--- Makes a request to the service: true and its results, or false and the error. Sends the collected moves before.
 function Map:request(name, ...)
   if self.closed then return false, self:closed_text() end
   if self.outbox:count() > 0 then self:push(false) end
   return self.client:request(name, self.link, ...)
 end
 
---- Messages of moves that have been sent, and their rows.
+--- The number of messages with moves that have been sent, and of their rows.
 function Map:moved() return select(2, self.outbox:count()) end
 
--- Without the request's round trip: nothing of the map is used any more.
+-- Closes the map here, without a request to the service.
 function Map:forget(reason)
   local client = self.client
   self.closed, self.reason = true, reason
@@ -81,18 +81,18 @@ function Map:forget(reason)
   if self.outbox then self.outbox:close() end
 end
 
---- Leaves the space with everything that this map has put into it. No events; closing twice is harmless.
+--- Closes the map; the service removes everything that it has added to the space. No events follow; closing twice is
+-- harmless.
 function Map:close()
   if not self.closed then
     self:forget()
-    pcall(self.client.request, self.client, "close", self.link) -- a service that has gone has closed it
+    pcall(self.client.request, self.client, "close", self.link) -- fails if the service has ended
   end
 end
 
 Map.__close = Map.close
 
--- The answer is copied into the caller's table, if there is one, and ends there with nil: past its metatable, as the
--- core fills one.
+-- Copies the answer into the caller's table, if there is one, with a nil behind it. Uses rawset, as the core does.
 local function fill(buf, width, ok, list, n)
   if ok and buf then
     for i = 1, n * width do rawset(buf, i, list[i]) end
@@ -110,7 +110,7 @@ local function new_method(name, arguments, values)
   return function(self, ...) return results(ask(self, methods.split(arguments, self.dimensions, ...))) end
 end
 
--- Agents are thousands, and each calls few methods: those of the list are made when they are asked for.
+-- The methods of the list are made at their first use: each of thousands of agents uses few of them.
 setmetatable(Map, { __index = function(_, name)
   local arguments, values = nil, nil
   if type(name) == "string" and name:find "^[%a_]+$" then arguments, values = methods.find(name) end
@@ -124,7 +124,7 @@ local function explanation(ok, reason, text)
   return ok, reason
 end
 
---- What `Space:explain` of a space tells; `pending` means events that wait in the service for the next tick.
+--- The result of `Space:explain`; `pending` means that the service sends an event about the pair with the next tick.
 function Map:explain(id, node, target)
   return results(explanation(self:request("explain", id, node, target)))
 end
@@ -141,25 +141,25 @@ local function near_many(map, rows, area, mask, buf, ends)
   return true, filled, n, stops
 end
 
---- Ids, how many, and the ends of each row's.
+--- Returns the ids for all rows in one list, their number, and the list of the ends of each row's ids.
 function Map:near_many(...) return results(caught(pcall(near_many, self, ...))) end
 
 function Map:__len() return self:count() end
 
 -- Moving ------------------------------------------------------------------------------------------------------------
 
---- Moves an entity. Moves are collected until `flush` or the next request; the last one of an entity counts.
+--- Moves an entity. Moves are collected until `flush` or the next request; of each entity the last one is sent.
 function Map:move(...)
   self:check_open()
   return rawget(self, "move")(self, ...)
 end
 
---- As many calls of `move` as there are rows: true, or false and a reason, in the words of the method `name`.
+--- Moves all rows: true, or false and an error of the method `name`.
 function Map:put_rows(name, rows, n) return wire.call_as(self.outbox.rows, name, 1, self.outbox, rows, n) end
 
---- The end of the caller's tick: its moves go out as one message, which is the space's tick too if this map drives.
--- With `rows`, a flat array of id, x, y [, z], they are moved first: one call where the rows are at hand. Where the
--- service is gone the map is closed, its on_close is called, and an error says so.
+--- Ends the caller's tick: sends its moves as one message, which makes the space's tick, too, if this map drives. With
+-- `rows`, a flat array of id, x, y [, z], these are moved before. If the service has ended, the map is closed, its
+-- on_close is called, and an error is raised.
 function Map:flush(...)
   self:check_open()
   return rawget(self, "flush")(self, ...)
@@ -170,7 +170,7 @@ function Map:tick() return results(self:request("tick")) end
 
 -- Watching ----------------------------------------------------------------------------------------------------------
 
---- Keeps a node of this map; handle: as messages name it. Returns its record.
+--- Makes and returns the record of a node of this map; handle: its id in messages.
 function Map:keep_record(id, node, handle, handlers)
   local client = self.client
   local record = { map = self, watcher = id, node = node, handle = handle, handlers = handlers }
@@ -180,13 +180,13 @@ function Map:keep_record(id, node, handle, handlers)
   return record
 end
 
---- The node of that number is this one from now on.
+--- Registers a record under its entity and node number.
 function Map:own_record(record)
   self.mine[record.watcher] = self.mine[record.watcher] or {}
   self.mine[record.watcher][record.node] = record
 end
 
--- The answer to add_node: a handle where this map gets the node's events, false where another service does.
+-- Processes the answer to add_node: a handle if this map receives the node's events, false if another service does.
 local function added(map, id, node, handlers, ok, handle)
   if not ok then return false, handle end
   if handle and not map.closed then
@@ -195,21 +195,21 @@ local function added(map, id, node, handlers, ok, handle)
   return true
 end
 
---- Asks for the node; as `request`.
+--- Makes the request of add_node; returns as `request`.
 function Map:request_node(id, node, area, handlers, options)
   return added(self, id, node, handlers, self:request("add_node", id, node, area, options))
 end
 
 --- Adds a node: add_node(id, node, area, on_enter, on_leave [, options]) or add_node(id, node, area, handlers [,
--- options]). options: positions = true: on_enter(watcher, target, node, kind, x, y [, z]), as of the tick; to =
--- address: that service receives the events, through a map of the same space that it has opened; its handlers are
+-- options]). options: positions = true: on_enter(watcher, target, node, kind, x, y [, z]), with the values in the tick;
+-- to = address: that service receives the events, through a map of the same space that it has opened; its handlers are
 -- those of Map:listen.
 function Map:add_node(id, node, area, ...)
   local handlers, options = handlers_of.arguments(...)
   return results(self:request_node(id, node, area, handlers, options))
 end
 
---- Asks for all that `join` is given; handlers: of the nodes.
+--- Makes the request of `join`; handlers: those of the nodes.
 function Map:request_join(entity, nodes, handlers, view)
   local e = entity
   local ok, handles = self:request("join", e.id, e.x, e.y, e.z, e.kind, nodes, view)
@@ -237,13 +237,13 @@ local function join(map, entity)
   return map:request_join(entity, nodes, handlers, view)
 end
 
---- A player logs in, in one request: { id =, x =, y = [, z =] [, kind =], nodes = { { node, area, handlers [, options]
--- }, ... }, view = { area [, options] } }. Nodes are as for add_node, the view is as for add_client. All of it, or an
--- error.
+--- Enters an entity with nodes and a client view in one request: { id =, x =, y = [, z =] [, kind =], nodes = { { node,
+-- area, handlers [, options] }, ... }, view = { area [, options] } }. Nodes are as for add_node, the view is as for
+-- add_client. After an error nothing has changed.
 function Map:join(entity) return results(caught(pcall(join, self, entity))) end
 
---- The handlers of nodes that other services add for this one, with `to`, and of nodes of a snapshot: a table with
--- `enter` and `leave`.
+--- Sets the handlers of nodes that other services add for this one, with `to`, and of nodes of a snapshot: a table
+-- with `enter` and `leave`.
 function Map:listen(handlers)
   handlers_of.check_table(handlers, 1, "listen", 2)
   self.listener = handlers
@@ -266,26 +266,26 @@ local function seen(map, id, node, buf)
   return true, buf, n
 end
 
---- What a node of this map sees after the messages so far. Sends nothing. An error for nodes of others.
+--- The view of a node of this map after the messages so far. Sends no request. Other maps' nodes are an error.
 function Map:seen(id, node, buf) return results(seen(self, id, node, buf)) end
 
---- Handlers that wait hold up nothing but the later events of the same watcher ("order", the default), or nothing at
--- all ("free": a leave may be delivered while the enter's handler still waits).
+--- Sets whether a waiting handler delays the later events of the same watcher ("order", the default) or no events
+-- ("free": a leave may be delivered while the handler of the enter still waits).
 function Map:handlers_wait(how)
   if how ~= "order" and how ~= "free" then argument.fail(1, "handlers_wait", 2, "'order' or 'free' expected") end
   self.in_order = how == "order"
 end
 
--- on_error(f): f(err, watcher, target, node) takes the errors of handlers; otherwise they are logged. The other events
---   go on.
--- on_refused(f): f(ids, n) gets the entities whose moves were refused, because they have left. Without it they are
--- logged. on_resync(f): f() is called after a resync: this client had fallen behind, and the difference has been
--- delivered. on_close(f): f(reason) is called when the service has closed the space, or is gone. on_client(f): f(id,
--- bytes, fd) gets the messages of client views, ready for the connection of that player. on_broadcast(f): f(bytes,
--- target, ids, n): to the entities `ids`, which know the target. on_taken(f): f(id): another client has taken that
--- entity over; nodes and view of this client on it have ended.
--- on_view_lost(f): f(id, node): the service that a node or, without `node`, the client view of that entity named with
--- `to` is gone, or the entity has been taken over from it, and they with it. Without it they are logged.
+-- on_error       f(err, watcher, target, node): a handler has raised; without it the error is logged. Other events are
+--                delivered
+-- on_refused     f(ids, n): moves of these entities were refused, because they have left; without it this is logged
+-- on_resync      f(): this client had fallen behind, and the difference has been delivered
+-- on_close       f(reason): the service has closed the space, or has ended
+-- on_client      f(id, bytes, fd): a message of a client view, to be sent to the player's connection
+-- on_broadcast   f(bytes, target, ids, n): a broadcast for the entities `ids`, which know the target
+-- on_taken       f(id): another client has taken the entity over; nodes and view of this client on it have ended
+-- on_view_lost   f(id, node): a node or, without `node`, the client view of that entity has ended, because the service
+--                named with `to` has ended or the entity was taken over from it; without it this is logged
 handlers_of.setters(Map, function(map, name, f) map[name .. "_handler"] = f end)
 
 return Map

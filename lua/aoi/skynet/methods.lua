@@ -1,12 +1,10 @@
--- The methods of a map that are those of a space, in one list. From it are built the methods of the client library
--- (aoi.skynet.map, also for a world) and the requests (aoi.skynet.requests). What is done in another way than the list
--- says is written out there.
+-- The list of the methods of a space that a map has, too. The methods of the client library (aoi.skynet.map, also for a
+-- world) and the requests (aoi.skynet.requests) are made from it; methods that differ are written out there.
 --
---   name [/values] arguments     "name?" may be left out; "z" is there in three dimensions only. With values, the call
---                                may end with a table to fill, with so many values for each result; it stays with the
--- client
+--   name [/values] arguments     "name?" is optional; "z" exists in three dimensions only. With values the call may end
+--                                with a table to fill, with so many values for each result; it is not sent
 --
--- In requests, methods of `id node` take the node as clients number it, the core's know it by its handle.
+-- In requests, methods of `id node` are given the client's number of the node; the core's number is the record's.
 
 local argument = require "aoi.skynet.argument"
 local call_as = require("aoi.skynet.wire").call_as
@@ -78,18 +76,18 @@ walls/1
 ray x y z x y z
 ]]
 
---- Calls f(name, arguments, values) for each.
+--- Calls f(name, arguments, values) for each method.
 function methods.each(f)
   for name, values, arguments in LIST:gmatch "([%w_]+)/?(%d?) ?([^\n]*)\n" do f(name, arguments, tonumber(values)) end
 end
 
---- The arguments of a method and its values; nil: there is none of that name.
+--- The arguments of a method and its values; nil if there is no such method.
 function methods.find(name)
   local values, arguments = LIST:match("\n" .. name .. "/?(%d?) ?([^\n]*)\n")
   return arguments, tonumber(values)
 end
 
--- Method -> how many of its first arguments are integers: ids, numbers of nodes, kinds.
+-- Method -> the number of leading arguments that are integers: ids, numbers of nodes, kinds.
 local INTEGERS = setmetatable({ where = 1 }, { __index = function(integers, name)
   local n = 0
   for word in (methods.find(name) or ""):gmatch "%S+" do
@@ -106,8 +104,8 @@ local function checked(name, n, i, first, ...)
   return first, checked(name, n, i + 1, ...)
 end
 
--- Method -> how many arguments it may have, without a table to fill. Where z is among them, what reads them counts
--- them; of walls, where there are none is said first.
+-- Method -> the most arguments, without a table to fill. With z their number depends on the dimensions and is checked
+-- by the core; methods of walls have to report a space without walls first.
 local MOST = setmetatable({}, { __index = function(most, name)
   local arguments = methods.find(name) or "z"
   local _, n = arguments:gsub("%S+", "")
@@ -115,7 +113,7 @@ local MOST = setmetatable({}, { __index = function(most, name)
   return most[name]
 end })
 
---- As the core does where it is asked: not all methods ask it.
+--- Raises the core's error about surplus arguments: not all methods are passed to it.
 function methods.no_more(name, ...)
   local most = MOST[name]
   for i = most + 1, select("#", ...) do
@@ -125,8 +123,7 @@ function methods.no_more(name, ...)
   end
 end
 
---- The arguments of a method, its first ones as integers. Raises an error without a position, also where there are more
--- than it has.
+--- Returns the arguments of a method, ids as integers. Raises errors, also for surplus arguments, without a position.
 function methods.checked(name, ...)
   local n = INTEGERS[name]
   if select("#", ...) > MOST[name] and not name:find "wall" then methods.no_more(name, ...) end
@@ -134,7 +131,7 @@ function methods.checked(name, ...)
   return checked(name, n, 1, ...)
 end
 
--- How many arguments a method must have.
+-- The number of required arguments of a method.
 local function required(arguments, dimensions)
   local n = 0
   for word in arguments:gmatch "%S+" do
@@ -143,7 +140,7 @@ local function required(arguments, dimensions)
   return n
 end
 
---- Takes the table to fill from the end of a call's arguments: that table or nil, then the others.
+--- Splits the arguments of a call: returns the table to fill at their end, or nil, then the other arguments.
 function methods.split(arguments, dimensions, ...)
   local n = select("#", ...)
   local buf = n > required(arguments, dimensions) and select(n, ...)
@@ -152,7 +149,8 @@ function methods.split(arguments, dimensions, ...)
   return buf, table.unpack(all, 1, n - 1)
 end
 
---- What follows `true`; what follows `false` is raised. A method returns this call, so that level 2 is its caller.
+--- Returns the values after `true`, or raises the one after `false`. A method returns this call, so that level 2 is its
+-- caller.
 function methods.results(ok, ...)
   if ok then return ... end
   error((...), 2)
@@ -164,8 +162,8 @@ function methods.answered(ok, ...)
   error((...), 0)
 end
 
---- Calls the method of that name on a core: true and its results; or false and the error, which counts the arguments as
--- the caller of a method does, without the space itself. as: the name of the caller's method, where it is another.
+--- Calls a method of a core: returns true and its results; or false and the error, with arguments counted without self.
+-- as: the name of the method in errors, if it is another.
 function methods.invoke(core, name, ...) return call_as(core[name], name, 1, core, ...) end
 
 function methods.invoke_as(core, name, as, ...) return call_as(core[name], as, 1, core, ...) end

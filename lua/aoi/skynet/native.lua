@@ -1,6 +1,6 @@
--- The parts of the core that are C for skynet: "wire" (src/lua/wire.h) and "world" (src/lua/world.h). An agent, one of
--- thousands, has no spaces: where nothing else has loaded the core, a part is opened by itself, which leaves out the
--- methods of spaces and of all that stands on them.
+-- Loads the parts of the core for skynet: "wire" (src/lua/wire.h) and "world" (src/lua/world.h). To save memory in
+-- thousands of agents, which have no spaces, a part is opened alone if the core is not loaded, without the methods of
+-- spaces and of the layers on them.
 
 return function(part)
   local name = "aoi.core." .. part

@@ -1,16 +1,16 @@
--- skynet makes a coroutine for each message. For messages that come more often than anything else and mostly find a
--- handler or two, that costs more than to hear them: so one coroutine takes all of a sort, one by one, as long as no
--- handler waits in it; then another takes what comes.
+-- skynet makes a coroutine for each message. For the most frequent messages, which mostly call one or two handlers,
+-- that costs more than their delivery: so one coroutine processes all messages of a type one by one; while a handler
+-- waits in it, another one processes the next messages.
 --
---   dispatch_message --> of that sort? --> idle coroutine, or a new one --> receive --> idle again
+--   dispatch_message --> of that type? --> idle coroutine, or a new one --> receive --> idle again
 --                    --> another       --> skynet's own
 --
--- Nothing documented resumes a coroutine as skynet does, so that handlers may call whatever they may call elsewhere:
--- the functions are taken from the upvalues of skynet.dispatch_message, by name. Where one of them is not found, as in
--- a skynet that names them otherwise, or was started before this was loaded, each message has a coroutine of its own.
+-- Handlers may call any skynet function only in a coroutine that is resumed as skynet does it, for which there is no
+-- documented function: the functions are taken from the upvalues of skynet.dispatch_message, by name. If one is not
+-- found, as in a skynet with other names, or one started before this was loaded, each message has its own coroutine.
 --
--- The memory of a service is cold when a message comes, so what counts is how much of it is touched: what receives the
--- message is found in one table, and what skynet does behind each message is left out where its queues are empty.
+-- The memory of a service is cold when a message arrives, so the cost is the number of cache lines that are read: the
+-- receiver is found in one table, and skynet's work after each message is skipped if its queues are empty.
 
 local skynet = require "skynet"
 
@@ -28,14 +28,13 @@ local function upvalues(f)
   return found
 end
 
---- What takes the place of `dispatch_message`, which is skynet's; the same where that is not known.
+--- Returns a replacement of skynet's `dispatch_message`, or the same function if its upvalues are not known.
 -- @param ptype the type of the messages
--- @param receivers by address of the sender, of those whose messages are taken here: receive(message, size) returns
--- true, or something else where it has left something
--- @param finish finish(receive, message, size, ...): takes what it has left, with what it has returned. There may be
--- another one for the same sender by then, where a handler has waited
--- @param waits waits(source): a handler waits in the coroutine, or has raised where none may; called once
--- @return a second function: whether a message of another sort has come: skynet's messages do come through the first
+-- @param receivers address of the sender -> receive(message, size), which returns true if it has processed the message
+-- @param finish finish(receive, message, size, ...): completes a message with the other results of receive. If a
+-- handler has waited, `receivers` may have another function for the sender by then
+-- @param waits waits(source): called once if a handler waits in the coroutine, or an error has left it
+-- @return a second function: whether a message of another type has arrived, so that skynet uses the replacement
 return function(dispatch_message, ptype, receivers, finish, waits)
   local inner = dispatch_message and upvalues(dispatch_message) or {}
   local resume, suspend, forks = inner.coroutine_resume, inner.suspend, inner.fork_queue
@@ -57,10 +56,10 @@ return function(dispatch_message, ptype, receivers, finish, waits)
     end
   end
 
-  local function go_on(source, co, ...)
+  local function finish_message(source, co, ...)
     local ok, err = pcall(suspend, co, ...)
     if not idle then waits(source) end
-    if forks[1] then dispatch_message(ptype, "", 0, 0, skynet.self()) end -- runs them behind this
+    if forks[1] then dispatch_message(ptype, "", 0, 0, skynet.self()) end -- runs them after this message
     if not ok then error(err, 0) end
   end
 
@@ -74,6 +73,6 @@ return function(dispatch_message, ptype, receivers, finish, waits)
     idle = nil
     local ok, command = resume(co, receive, message, size)
     if idle and not (woken[1] or failed[1] or forks[1]) then return end
-    go_on(source, co, ok, command)
+    finish_message(source, co, ok, command)
   end, function() return through end
 end

@@ -1,18 +1,18 @@
--- Where a service is. A client says it when it opens a map, so that the AOI service finds out when a proxy of skynet's
--- cluster stands between them: requests would be answered, and moves and events be lost.
+-- Identifies a client's process and service. A client sends its origin when it opens a map, so that the AOI service
+-- detects a proxy of skynet's cluster between them: that would forward requests, but lose moves and events.
 
 local skynet = require "skynet"
 local core = require "skynet.core"
 
 local origin = {}
 
--- Not the same for two processes: when it was started, and where a function lies in its memory.
+-- Differs between processes: the start time and the address of a function.
 local PROCESS = ("%d %s"):format(skynet.starttime(), tostring(core.now))
 
---- Of this service.
+--- The origin of this service.
 function origin.here() return ("%d %s"):format(skynet.self(), PROCESS) end
 
---- nil, or what is wrong with a request that has come from `source`, of a client that says it is `there`.
+--- nil, or the error of a request from the address `source` of a client that has sent the origin `there`.
 function origin.fault(source, there)
   local address, process = tostring(there):match "^(%d+) (.*)$"
   local _, far = skynet.harbor(source)

@@ -1,13 +1,12 @@
--- A fixed rate: f() is called at multiples of the interval. One that takes longer makes the next ones late, or skips
--- them.
+-- Calls f() at multiples of an interval. A call that takes longer than the interval delays the next ones or skips them.
 
 local skynet = require "skynet"
 
 local Period = {}
 Period.__index = Period
 
---- One call, and the time of the next. Returns false if it is the last. What is given to `start` must not wait, where
--- another one calls this.
+--- Makes a call now and sets the time of the next. Returns false if it is the last. If this is called from outside, f
+-- must not wait.
 function Period:step()
   if self.f() == false then return false end
   self.due = self.due + self.interval
@@ -30,9 +29,9 @@ local function run(self)
   until skynet.now() >= self.due and self:step() == false
 end
 
---- Calls f() every `interval` hundredths of a second until it returns false. late(skipped), if given, is called for
--- each call that was due while the one before it still ran, with the number of those that were left out altogether.
--- Returns the period: `due` is the time of the next call, `step` makes it now.
+--- Calls f() every `interval` hundredths of a second until it returns false. late(skipped), if given, is called when a
+-- call has become due during the one before it, with the number of skipped calls. Returns the period: `due` is the time
+-- of the next call, `step` makes it now.
 local function start(interval, f, late)
   local self = setmetatable({ interval = interval, f = f, late = late, due = skynet.now() + interval }, Period)
   skynet.fork(run, self)

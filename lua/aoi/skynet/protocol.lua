@@ -1,12 +1,12 @@
--- Protocols of skynet, each with a number for its type, which the config may change: "aoi" carries the wire format,
--- "aoi_view" what the viewer asks.
+-- Protocols of skynet; the config may change their type numbers. "aoi" carries the wire format, "aoi_view" the requests
+-- of the viewer.
 
 local skynet = require "skynet"
 
 local TYPES = { aoi = 65, aoi_view = 66 } -- config: aoi_ptype, aoi_view_ptype
 
--- dispatch(session, source, message) takes what arrives, as what `unpack` makes of it, by default a string. name: "aoi"
--- by default. Returns the type's number.
+-- dispatch(session, source, message) receives the results of `unpack`, by default a string. name: "aoi" by default.
+-- Returns the type's number.
 return function(dispatch, unpack, name, pack)
   name = name or "aoi"
   local id = tonumber(skynet.getenv(name .. "_ptype")) or TYPES[name]

@@ -1,13 +1,13 @@
--- An AOI service of another node of the cluster, as its clients here see it: they send to this service and call it as
--- if it were the AOI service itself. skynet.newservice("aoi/skynet/relay", node, name)
+-- The local proxy of an AOI service of another node of the cluster: clients send to the relay and call it as if it were
+-- the AOI service itself. skynet.newservice("aoi/skynet/relay", node, name)
 --
 --   client --message, request--> [ up ] ==cluster.call==> aoi.skynet.remote --as the client--> the AOI service
 --   client <--message, answer--  <==answer of a cluster.call that waits there==  [ down ]
 --
--- One call up is under way at a time, and takes along whatever has come meanwhile; one call down waits at the other end
--- until there is something to bring, at most a heartbeat. So order is kept, and nothing is lost unseen: a call that
--- fails, or three heartbeats of silence, end the connection, and with it the maps of all clients here. A client that
--- ends here is dropped there; the next request after a failure connects anew.
+-- There is one call up at a time, and the next one contains everything that arrives meanwhile; one call down waits at
+-- the other end until there are messages, at most a heartbeat. So order is kept, and no loss is undetected: a failed
+-- call, or three heartbeats of silence, end the connection, and with it the maps of all clients here. If a client ends,
+-- the AOI service drops it; the next request after a failure connects again.
 
 local skynet = require "skynet"
 local core = require "skynet.core"
@@ -21,21 +21,21 @@ local PTYPE_LUA, PTYPE_RESPONSE, PTYPE_ERROR = skynet.PTYPE_LUA, skynet.PTYPE_RE
 local MESSAGE, REQUEST, GONE = wire.PIECE_MESSAGE, wire.PIECE_REQUEST, wire.PIECE_GONE
 local SELF = ("%d %d %d"):format(skynet.self(), os.time(), skynet.hpc())
 
-local CONNECTS = 1500 -- 1/100 s in which another node has to answer, which may hang
+local CONNECT_TIMEOUT = 1500 -- 1/100 s; the other node may hang
 
 local ptype = protocol(function() end)
-local connection -- token, heartbeat, up, sending, heard; nil: there is none
+local connection -- token, heartbeat, up, sending, received_at; nil: there is none
 local connecting
 local clients = {}  -- handle -> true
 local requests = {} -- handle -> { session = true }
 
 local function call(command, ...) return cluster.call(node, "@" .. name, command, ...) end
 
--- To a request of that client. As from the client itself: where it is killed with the answer in its queue, skynet sends
--- an error of that session to where the answer came from, which here would be that of another call.
+-- Answers a request of a client, with the client as the sender: if that is killed with the answer in its queue, skynet
+-- sends an error of this session to the sender, which in the relay would be the session of another call.
 local function answer(client, kind, session, bytes) return core.redirect(client, client, kind, session, bytes) end
 
--- Its clients receive the end of their links, and after that requests fail, whose maps are closed then.
+-- Sends BYE to all clients, which closes their maps, and then fails their requests.
 local function end_all()
   local lost, failed = clients, requests
   clients, requests = {}, {}
@@ -76,7 +76,7 @@ local function forget(c, client)
   push(c, GONE, client, 0, "")
 end
 
--- What has come down: messages for clients, and answers to their requests.
+-- Passes on pieces of the AOI service: messages for clients, and answers to their requests.
 local function take(c, pieces)
   wire.each_piece(pieces, function(what, client, session, bytes)
     local sent
@@ -95,7 +95,7 @@ local function download(c)
     local ok, pieces = pcall(call, "relay_down", c.token)
     if connection ~= c then return end
     if not ok then return lose(c, pieces) end
-    c.heard = skynet.now()
+    c.received_at = skynet.now()
     take(c, pieces)
   end
 end
@@ -103,14 +103,14 @@ end
 local function watch(c)
   while connection == c do
     skynet.sleep(100)
-    if skynet.now() - c.heard > 300 * c.heartbeat then lose(c, "silence") end
+    if skynet.now() - c.received_at > 300 * c.heartbeat then lose(c, "silence") end
   end
 end
 
 local function connect()
   local ok, token, heartbeat = pcall(call, "relay_hello", SELF)
   if ok then
-    connection = { token = token, heartbeat = heartbeat, up = {}, sending = false, heard = skynet.now() }
+    connection = { token = token, heartbeat = heartbeat, up = {}, sending = false, received_at = skynet.now() }
     skynet.fork(download, connection)
     skynet.fork(watch, connection)
   end
@@ -123,7 +123,7 @@ local function note(client, session)
   requests[client][session] = true
 end
 
--- A request of a client; the first one connects.
+-- Passes on a request of a client; the first one connects.
 local function request(client, session, bytes)
   note(client, session)
   if connection then return push(connection, REQUEST, client, session, bytes) end
@@ -132,7 +132,7 @@ local function request(client, session, bytes)
       connecting = true
       skynet.fork(connect)
     end
-    local till = skynet.now() + CONNECTS
+    local till = skynet.now() + CONNECT_TIMEOUT
     while connecting and skynet.now() < till do skynet.sleep(1) end
     if connection then
       note(client, session)
@@ -160,7 +160,7 @@ skynet.start(function()
     return { clients = n, connected = connection and 1 or 0, waiting = connection and #connection.up or 0 }
   end)
   local dispatch, tostring = skynet.dispatch_message, skynet.tostring
-  -- Requests and messages are passed on as they are, unread.
+  -- Requests and messages are passed on unread.
   core.callback(function(kind, bytes, size, session, source)
     if kind == PTYPE_LUA then
       request(source, session, bytes and tostring(bytes, size) or "")

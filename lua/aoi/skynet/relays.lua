@@ -1,5 +1,4 @@
--- One relay for each AOI service of another node, started when it is first asked for: skynet.uniqueservice of this
--- name.
+-- Starts one relay for each AOI service of another node, at the first use: skynet.uniqueservice "aoi/skynet/relays".
 
 local skynet = require "skynet"
 
@@ -10,7 +9,7 @@ skynet.start(function()
     assert(command == "open", "unknown command")
     local key = node .. "@" .. name
     while relays[key] == false do skynet.sleep(1) end
-    -- One that was killed is started again.
+    -- A relay that was killed is started again.
     if not relays[key] or not pcall(skynet.call, relays[key], "debug", "PING") then
       relays[key] = false
       local ok, address = pcall(skynet.newservice, "aoi/skynet/relay", node, name)

@@ -1,10 +1,8 @@
--- The relays of other nodes (aoi.skynet.relay), at the side of the AOI service. A client behind a relay has an
--- address of its own here, the relay's number and the client's handle; for the server it is a subscriber like any
--- other.
+-- The relays of other nodes (aoi.skynet.relay), at the side of the AOI service. The address of a client behind a relay
+-- consists of the relay's token and the client's handle; for the server it is a subscriber like any other.
 --
--- relays[token]    pieces that wait to be brought down; the answer to the relay's call that waits for them; when it
--- was
---                    heard last
+--   relays[token]    down: pieces to send; response: answers the pending call of the relay; received_at: time of its
+--                    last call
 
 local skynet = require "skynet"
 local wire = require "aoi.skynet.wire"
@@ -14,7 +12,7 @@ local MESSAGE, REQUEST, GONE = wire.PIECE_MESSAGE, wire.PIECE_REQUEST, wire.PIEC
 local Remote = {}
 Remote.__index = Remote
 
---- server: that of aoi.skynet.server.
+--- `server`, of aoi.skynet.server, is set by the caller.
 function Remote.new(heartbeat)
   return setmetatable({ relays = {}, token = 0, heartbeat = heartbeat }, Remote)
 end
@@ -46,7 +44,7 @@ function Remote:send(address, message)
   return true
 end
 
--- The relay is gone, and its clients with it.
+-- Drops a relay that has ended, and its clients.
 local function drop(self, relay)
   self.relays[relay.token] = nil
   if relay.response then relay.response(false) end
@@ -74,39 +72,39 @@ local CMD = {}
 
 function CMD.relay_hello(self, id)
   for _, relay in pairs(self.relays) do
-    if relay.id == id then drop(self, relay) end -- it has connected anew
+    if relay.id == id then drop(self, relay) end -- it connects again
   end
   self.token = self.token + 1
-  self.relays[self.token] = { token = self.token, id = id, down = {}, heard = skynet.now() }
+  self.relays[self.token] = { token = self.token, id = id, down = {}, received_at = skynet.now() }
   skynet.ret(skynet.pack(self.token, self.heartbeat))
 end
 
 function CMD.relay_up(self, token, pieces)
   local relay = assert(self.relays[token], "unknown relay")
-  relay.heard = skynet.now()
+  relay.received_at = skynet.now()
   take(self, relay, pieces)
   skynet.ret(skynet.pack(true))
 end
 
 function CMD.relay_down(self, token)
   local relay = assert(self.relays[token], "unknown relay")
-  relay.heard = skynet.now()
+  relay.received_at = skynet.now()
   relay.response = skynet.response()
   if relay.down[1] then bring_down(relay) end
 end
 
---- Whether it was a command of a relay; then it is answered.
+--- Executes a command of a relay; returns false for other commands.
 function Remote:command(name, ...)
   if not CMD[name] then return false end
   CMD[name](self, ...)
   return true
 end
 
---- To be called every second or so: answers calls that have waited for a heartbeat, and drops relays that are silent.
+--- To be called about every second: answers calls that have waited for half a heartbeat, and drops silent relays.
 function Remote:beat()
   local now = skynet.now()
   for _, relay in pairs(self.relays) do
-    local silent = (now - relay.heard) / 100
+    local silent = (now - relay.received_at) / 100
     if silent > 3 * self.heartbeat then
       drop(self, relay)
     elseif relay.response and silent >= self.heartbeat / 2 then
@@ -115,7 +113,7 @@ function Remote:beat()
   end
 end
 
---- The service is being closed: calls that wait fail.
+--- Fails the pending calls when the service is closed.
 function Remote:close()
   for _, relay in pairs(self.relays) do
     if relay.response then pcall(relay.response, false) end
