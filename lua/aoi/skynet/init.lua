@@ -168,7 +168,7 @@ local function address_for(name, service)
   return address
 end
 
---- Ends the service: every client gets its last events, and its maps are closed.
+--- Ends a service: every client receives its last events, and all maps are closed.
 function library.stop(service)
   local address = address_for("stop", service)
   skynet.call(address, "lua", "shutdown")

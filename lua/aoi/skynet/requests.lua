@@ -1,6 +1,6 @@
 -- The requests of clients to an AOI service: CMD[name](server, link, ...). They are looked up at each request, so that
--- code can be reloaded. A request that raises has changed nothing. Most are those of any place (commands.lua), the
--- others those of its core.
+-- code can be reloaded. A request that raises has changed nothing. Most call a command of the place (commands.lua), the
+-- others a method of its core.
 
 local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
@@ -21,7 +21,7 @@ local function argument_error(n, name, ...) argument.fail(n, name, 0, ...) end
 
 local SPACE_OPTIONS = { engine = true, dimensions = true, cell = true }
 
--- Options as a core takes them; those that are given must agree with a space that is there.
+-- Checks the options of `open`. Returns those of the core.
 local function space_options(options)
   local given = { delivery = "deferred" }
   for key, value in pairs(options) do
@@ -69,9 +69,9 @@ local function space_name(name)
   return name
 end
 
---- Opens the space of that name (a string or an integer), or creates it. The one request without a link: it makes one
--- for this address. Returns its number, the space's, its dimensions, and seconds between two heartbeats. Arguments
--- are counted as those of aoi.open, behind the service.
+--- Opens the space of that name (a string or an integer), or creates it, and makes a link for this address. Options
+-- must agree with those of an existing space. Returns the link's number, the space's, its dimensions, and seconds
+-- between two heartbeats. Errors count the arguments as aoi.open does, after the service.
 function requests.open(server, address, name, options)
   name = space_name(name)
   options = argument.options(3, "open", options)
@@ -95,7 +95,7 @@ end
 
 function CMD.close(server, link) server:detach(link) end
 
---- The service at that address is a gate from now on, or is none any more. Returns seconds between two heartbeats.
+--- Makes the service at that address a gate, or ends its gate. Returns seconds between two heartbeats.
 function requests.gate(server, address, on)
   local subscriber = server:subscribe(address)
   subscriber.gate = on
@@ -105,7 +105,7 @@ function requests.gate(server, address, on)
   return server.heartbeat
 end
 
--- What the place and its core do ------------------------------------------------------------------------------------
+-- Commands of the place and methods of its core ---------------------------------------------------------------------
 
 methods.each(function(name, arguments)
   if commands[name] then
@@ -125,7 +125,7 @@ end)
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 
--- The entity of that id, if there is one, may be of a client that is gone.
+-- Probes the owner of an entity, which may have ended.
 local function probe_owner(link, id)
   local ent = link.space.ents[id]
   if ent then link.space:probe(ent.client, link.number) end
@@ -160,7 +160,7 @@ function CMD.move_many(_, link, rows, n)
   answered(methods.invoke(link.space.core, "move_many", rows, n))
 end
 
---- Returns where the entity is.
+--- Returns the position of the entity.
 function CMD.take_over(_, link, id)
   commands.take_over(link.space, link.number, id)
   return link.space.core:position(id)
@@ -168,12 +168,12 @@ end
 
 -- Nodes and client views --------------------------------------------------------------------------------------------
 
--- Behind a relay (remote.lua) a client knows the services of its own process by the numbers that they have there: what
--- their addresses here have besides; 0 for a client that is not behind one.
+-- The upper half of a client's address: the token of its relay (remote.lua), 0 without one. A client behind a relay
+-- names services of its own node by their addresses there, without it.
 local function process_of(link) return link.subscriber.address & ~0xffffffff end
 
--- The number of the link of the service that receives the events: the first that the named one has opened in that
--- space, or one that is made because it is a gate; nil: the caller's.
+-- The number of the link of the service that receives the events: the first one that it has opened in the space, or a
+-- new one if it is a gate; nil without `to`.
 local function link_of(server, link, to, n, name)
   if to == nil then return nil end
   to = argument.integer(to, n, name, 0)
@@ -187,8 +187,8 @@ local function link_of(server, link, to, n, name)
     or argument_error(n, name, "service :%08x has not opened space '%s', and is no gate", to, link.space.name)
 end
 
---- options: to, the address of the service that receives the events; positions, whether enters bring kind and position;
--- sight, linger: as of aoi.sight.
+--- options: to, the address of the service that receives the events; positions, whether enters contain kind and
+-- position; sight, linger: as for aoi.sight.
 function CMD.add_node(server, link, id, node, area, options)
   local to = link_of(server, link, options and options.to, 5, "add_node")
   return commands.add_node(link.space, link.number, id, node, area, nil,
@@ -196,7 +196,7 @@ function CMD.add_node(server, link, id, node, area, options)
       linger = options and options.linger })
 end
 
---- options: as of aoi.sync, and `to` and `fd`.
+--- options: those of aoi.sync, and `to` and `fd`.
 function CMD.add_client(server, link, id, area, options)
   local given, to, fd = argument.view_options(3, "add_client", options)
   commands.add_client(link.space, link.number, id, area, given, link_of(server, link, to, 3, "add_client"), fd)
@@ -214,8 +214,8 @@ for _, name in ipairs { "touch", "set_priority", "put", "get" } do
   end
 end
 
---- A player logs in: enters, and gets these nodes (each node, area, options, as of add_node) and a client view (area,
--- options), or nothing of it. Returns a list of what add_node returns.
+--- Enters an entity with nodes (each node, area, options, as for add_node) and a client view (area, options); an error
+-- undoes all of it. Returns the list of the results of add_node.
 function CMD.join(server, link, id, x, y, z, kind, nodes, view)
   id = methods.checked("enter", id)
   if link.space.dimensions == 3 then
@@ -249,16 +249,16 @@ end
 
 -- Walls -------------------------------------------------------------------------------------------------------------
 
---- All rows, or none of them. Returns a list of ids, and how many.
+--- Adds all rows or none of them. Returns a list of ids, and its length.
 function CMD.wall_many(_, link, rows)
   local sight = walls.sight(link.space, "wall_many")
   return walls.each_row(rows, link.space.dimensions, function(...) return walls.invoke(link.space, "wall", ...) end,
     function(id) sight:remove_wall(id) end)
 end
 
--- Who knows an entity -----------------------------------------------------------------------------------------------
+-- Knowers of an entity ----------------------------------------------------------------------------------------------
 
--- The addresses of those links, as this one names them, each once, and how many.
+-- The distinct addresses of the numbered links, as the client of `link` names them, and how many.
 local function addresses(link, numbers)
   local list, n, seen, here = {}, 0, {}, process_of(link)
   for _, number in ipairs(numbers) do
@@ -277,7 +277,7 @@ function CMD.knowers(_, link, id)
   return addresses(link, (commands.knowers(link.space, link.number, id)))
 end
 
---- Returns to how many services it was sent.
+--- Returns the number of services to which the message was sent.
 function CMD.broadcast(server, link, id, bytes)
   if type(bytes) ~= "string" then argument_error(2, "broadcast", "string expected, got %s", type(bytes)) end
   link.space:entity(link.number, id, "broadcast")

@@ -1,18 +1,18 @@
--- The logic of the AOI service. It is independent of skynet: its options are a function that sends and a clock, `call`
--- and `receive` take what arrives. No function yields, so every request is complete before the next one begins.
+-- The logic of the AOI service. It is independent of skynet: its options are a function that sends and a clock; `call`
+-- and `receive` process requests and messages. No function yields, so each request ends before the next one begins.
 --
---   server                       one stream of messages to each subscriber, whatever spaces it has watchers in
+--   server                       one stream of messages to each subscriber, for all spaces
 --     spaces[number]             one map (space.lua)
---     links[number]              one client of one space, as one `open` has made it: what it has there (clients.lua),
---                                its number in the post, `slot`
+--     links[number]              one client of one space, made by `open`: its entities, nodes and views (clients.lua);
+--                                slot: its number in the post
 --     records[number]            the nodes of all spaces
---     subscribers[address]       a service that has links: the streams to it (streams.lua), its number in the post
+--     subscribers[address]       a service with links: the streams to it (streams.lua); slot: its number in the post
 --     post                       in C: events of the cores -> records -> messages of subscribers, and their windows
 --
--- A tick collects the events of each core, and sends one message to every subscriber that has any. A subscriber with
--- `window` messages unacknowledged is behind and gets no more; when it has acknowledged all, each of its links begins
--- again with whole views. When a send fails the subscriber is gone: its nodes and the entities that it entered are
--- removed.
+-- A tick collects the events of each core, and sends one message to every subscriber with events. A subscriber with
+-- `window` unacknowledged messages is behind and receives no more; when it has acknowledged all, each of its links is
+-- resynchronised with whole views. When a send fails, the subscriber has ended: its nodes and the entities that it
+-- owns are removed.
 
 local Space = require "aoi.skynet.space"
 local clients = require "aoi.skynet.clients"
@@ -30,17 +30,17 @@ local Server = {}
 Server.__index = Server
 
 local DEFAULTS = {
-  window = 32,           -- messages that a subscriber may leave without acknowledgement
+  window = 32,           -- the most unacknowledged messages to a subscriber
   max_message = 1 << 20, -- bytes; a longer tick is sent in several messages
-  heartbeat = 5,         -- seconds without a message to a subscriber after which it gets a PING
+  heartbeat = 5,         -- seconds without a message to a subscriber after which a PING is sent
   silence = 0,           -- seconds without a message from it after which it is dropped; 0: three heartbeats if the
-                         -- address is on another machine, where a failing send cannot be noticed, else never
+                         -- address is on another machine, where a send does not fail, else never
 }
 
 --- options: send(address, message) returns true; nil if there is no such address; false if the message cannot be sent.
 -- It must not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, text(pointer,
--- length): the string, where messages are received as these two, remote(address): whether it is on another machine,
--- queue(): messages that wait for this service, new_space, and DEFAULTS, which service_options.lua checks.
+-- length) makes a string, if messages are received in this form, remote(address): whether it is on another machine,
+-- queue(): the length of this service's message queue, new_space, and DEFAULTS, which service_options.lua checks.
 function Server.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
@@ -58,9 +58,9 @@ function Server.new(options)
     links = {}, link_number = 0,
     subscribers = {},
     records = {},
-    refused = {}, dead = {}, ticking = false, looked = options.now(),
-    first_seq = options.first_seq, -- of new subscribers, instead of 0
-    packets = {}, -- of this tick, not sent yet: a list for each subscriber
+    refused = {}, dead = {}, ticking = false, probed_at = options.now(),
+    first_seq = options.first_seq, -- for new subscribers, instead of 0
+    packets = {}, -- packets of this tick: a list for each subscriber
     counters = {
       calls = 0, errors = 0, batches = 0, moves = 0, refused = 0, malformed = 0, ticks = 0, late = 0, skipped = 0,
       events = 0, messages = 0, bytes = 0, pings = 0, packets = 0, broadcasts = 0, missed = 0, deaths = 0,
@@ -83,14 +83,14 @@ function Server:subscribe(address)
     local now = self.now()
     subscriber = streams.begin {
       address = address, links = {}, slot = self.post:subscribe(address, self.first_seq), remote = self.remote(address),
-      seq = self.first_seq or 0, sent_at = now, heard_at = now, heard = false, batches = 0, barred = {},
+      seq = self.first_seq or 0, sent_at = now, active_at = now, active = false, batches = 0, barred = {},
     }
     self.subscribers[address] = subscriber
   end
   return subscriber
 end
 
---- The subscriber at that address, if there is one, is gone.
+--- Removes the subscriber at that address, if there is one, with its links.
 function Server:drop(address)
   local subscriber = self.subscribers[address]
   if not subscriber then return end
@@ -100,8 +100,8 @@ function Server:drop(address)
   self.post:unsubscribe(subscriber.slot)
 end
 
---- Sends a message; if the address is gone, drops the subscriber, during a tick at its end. Returns what `send`
--- returned.
+--- Sends a message; if the address does not exist, drops the subscriber, during a tick at its end. Returns the result
+-- of `send`.
 function Server:post_message(address, message)
   local sent = self.send(address, message)
   if sent then
@@ -117,7 +117,7 @@ function Server:post_message(address, message)
   return sent
 end
 
---- About that entity. Whether it was sent: a subscriber that has fallen behind misses it.
+--- Sends a broadcast about an entity. Returns false if it was not sent because the subscriber has fallen behind.
 function Server:broadcast(subscriber, id, message)
   local fits = streams.broadcast(subscriber, message)
   if fits then return self:post_message(subscriber.address, fits) end
@@ -129,7 +129,7 @@ end
 
 function Server:unsent(bytes) self.log(("aoi: a message of %d bytes could not be sent"):format(bytes)) end
 
---- Whether a subscriber at this address can be sent to; if not, it has been dropped when this returns.
+--- Sends a PING. Returns whether there is a subscriber at this address; if the send fails, it is dropped before.
 function Server:probe(address)
   local subscriber = self.subscribers[address]
   if not subscriber then return false end
@@ -138,35 +138,35 @@ function Server:probe(address)
   return self:post_message(address, wire.ping((self.post:state(subscriber.slot)))) ~= nil
 end
 
--- Seconds of silence after which the subscriber counts as dead, nil: any.
-local function patience(self, subscriber)
+-- Seconds of silence after which the subscriber is dropped; nil: never.
+local function timeout_of(self, subscriber)
   return self.silence > 0 and self.silence or subscriber.remote and 3 * self.heartbeat or nil
 end
 
---- To be called every second or so.
+--- Drops silent subscribers and sends heartbeats. To be called about every second.
 function Server:probe_all()
   local now = self.now()
   for address, subscriber in pairs(self.subscribers) do
     local seq, _, _, batches = self.post:state(subscriber.slot)
-    if subscriber.heard or batches ~= subscriber.batches then
-      subscriber.heard, subscriber.batches, subscriber.heard_at = false, batches, now
+    if subscriber.active or batches ~= subscriber.batches then
+      subscriber.active, subscriber.batches, subscriber.active_at = false, batches, now
     end
-    if seq ~= subscriber.seq then -- something was sent, not before the last look
-      subscriber.seq, subscriber.sent_at = seq, math.max(subscriber.sent_at, self.looked)
+    if seq ~= subscriber.seq then -- messages were sent after the last probe
+      subscriber.seq, subscriber.sent_at = seq, math.max(subscriber.sent_at, self.probed_at)
     end
-    local most = patience(self, subscriber)
-    if most and now - subscriber.heard_at > most then
+    local timeout = timeout_of(self, subscriber)
+    if timeout and now - subscriber.active_at > timeout then
       self:drop(address)
     elseif now - subscriber.sent_at >= self.heartbeat then
       self:probe(address)
     end
   end
-  self.looked = now
+  self.probed_at = now
 end
 
 -- Spaces and links --------------------------------------------------------------------------------------------------
 
---- options: as of Space.new.
+--- options: as for Space.new.
 function Server:new_map(name, core, options)
   local number = self.space_number + 1
   options.number, options.name, options.core = number, name, core
@@ -175,8 +175,8 @@ function Server:new_map(name, core, options)
   return space
 end
 
---- gate: not opened by the subscriber, which has called itself a gate: another one has named it. The space does not
--- live for such links, whose numbers are those from wire.GATE on.
+--- Makes a link. gate: the subscriber is a gate that another client has named with `to`. Such links have numbers from
+-- wire.GATE on and do not keep the space open.
 function Server:link(space, subscriber, gate)
   local number, base = self.link_number, gate and wire.GATE or 0
   repeat
@@ -216,11 +216,11 @@ end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
 
--- One request: true and its results; or false and what was wrong, and nothing has changed.
+-- Executes a request and returns its results; raises errors, and has changed nothing then.
 local function request(self, address, name, number, ...)
   if self.closed then error("the service is shutting down", 0) end
   local subscriber = self.subscribers[address]
-  if subscriber then subscriber.heard = true end
+  if subscriber then subscriber.active = true end
   if name == "open" or name == "gate" then return requests[name](self, address, number, ...) end
   local command = requests.CMD[name] or error(("unknown request '%s'"):format(tostring(name)), 0)
   local link = subscriber and subscriber.links[number] or error("the space is closed", 0)
@@ -250,12 +250,12 @@ end
 local function on_moves(self, address, message, flags, number)
   local link = self.links[number]
   if not link or link.subscriber.address ~= address then
-    self.send(address, wire.bye(self.subscribers[address] and number or 0)) -- its space is closed
+    self.send(address, wire.bye(self.subscribers[address] and number or 0)) -- the link has ended
     return true
   end
   local good, bad, batch = self.apply(link.space.core, message, self.refused, link.subscriber.barred[link.space])
   if not good then return nil, bad end
-  link.subscriber.heard = true
+  link.subscriber.active = true
   local counters = self.counters
   counters.batches, counters.moves = counters.batches + 1, counters.moves + good
   if bad > 0 then refuse(self, link, batch, bad) end
@@ -263,7 +263,7 @@ local function on_moves(self, address, message, flags, number)
   return true
 end
 
--- The next message of each of these views is the whole picture, and says that it begins anew.
+-- Restarts client views: the next message of each contains the whole picture.
 local function begin_anew(subscriber, list)
   for _, view in ipairs(list) do
     subscriber.starved[view] = nil
@@ -278,14 +278,14 @@ local function on_ack(self, address, flags, seq)
     self.send(address, wire.bye(0))
     return true
   end
-  subscriber.heard = true
+  subscriber.active = true
   if not streams.take_ack(subscriber, flags, seq, begin_anew) then
     self.post:ack(subscriber.slot, seq, flags & wire.LOST ~= 0)
   end
   return true
 end
 
---- message: a string, or a pointer and its length. Returns true, or nil and what is wrong with the message.
+--- Processes a message, a string, or a pointer and its length. Returns true, or nil and the error of the message.
 function Server:receive(address, message, size)
   if self.closed then return true end
   local link = self.moves(self.post, address, message, size)
@@ -319,8 +319,8 @@ local function measure(counters, events, seconds)
   counters.tick_max = math.max(counters.tick_max, seconds)
 end
 
--- Sends what the post has ready. A message that cannot be sent is missed by its number, and its subscriber asks for
--- all.
+-- Sends the messages of the post. If one cannot be sent, its subscriber detects the gap in the numbers and requests a
+-- resync.
 local function send_events(self)
   local messages, bytes = self.post:send(self.send, function(address, size, sent)
     if sent == nil then self.dead[#self.dead + 1] = address else self:unsent(size) end
@@ -347,8 +347,8 @@ local function collect(self, space)
   return events
 end
 
--- What has been collected: a message for each subscriber, several if it is longer than max_message. Where that fails,
--- the views begin anew.
+-- Sends the collected packets: a message for each subscriber, several if it is longer than max_message. If that fails,
+-- the views are restarted.
 local function send_packets(self)
   local lists = self.packets
   self.packets = {}
@@ -369,7 +369,7 @@ local function send_all(self)
   send_events(self)
 end
 
--- Until all has been sent; a subscriber for which it fails begins again.
+-- Repeats sending after an error; the subscriber for which it has failed is resynchronised.
 local function keep_sending(self)
   while true do
     local ok, err = pcall(send_all, self)
@@ -378,7 +378,7 @@ local function keep_sending(self)
   end
 end
 
---- One tick of the space; without one, of all spaces that no client drives. Returns the number of events.
+--- Makes a tick of a space, by default of all spaces that no client drives. Returns the number of events.
 function Server:tick(only)
   local start, events = self.clock(), 0
   if only then
@@ -399,7 +399,7 @@ function Server:tick(only)
   return events
 end
 
--- Shutdown and figures ----------------------------------------------------------------------------------------------
+-- Shutdown and counters ---------------------------------------------------------------------------------------------
 
 --- Ends the service: sends the last events, then BYE to all subscribers, and closes all spaces.
 function Server:shutdown()
@@ -411,8 +411,8 @@ function Server:shutdown()
   self.spaces, self.names, self.subscribers, self.records, self.links = {}, {}, {}, {}, {}
 end
 
---- The length of the stream to one subscriber: messages sent, unacknowledged, and whether it is behind; nil if there is
--- no such subscriber.
+--- The state of the stream to a subscriber: the messages sent and unacknowledged, and whether it is behind; nil without
+-- such a subscriber.
 function Server:subscriber_info(address)
   local subscriber = self.subscribers[address]
   if not subscriber then return nil end
@@ -420,7 +420,7 @@ function Server:subscriber_info(address)
   return { sent = seq, waiting = waiting, behind = behind and 1 or 0 }
 end
 
---- Tables of numbers by topic, as a console prints them.
+--- Tables of numbers by topic, for a console.
 function Server:info()
   local total = { spaces = 0, subscribers = 0, behind = 0, waiting = 0, queue = self.queue() }
   for name, value in pairs(self.counters) do total[name] = value end
@@ -438,7 +438,7 @@ function Server:info()
       late = self.counters.late, skipped = self.counters.skipped,
     },
   }
-  local wait = {} -- the ten with most messages unacknowledged have a topic each
+  local wait = {} -- the ten subscribers with most unacknowledged messages have a topic each
   for address in pairs(self.subscribers) do
     local topic = self:subscriber_info(address)
     topic.address = address

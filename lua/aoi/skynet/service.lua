@@ -72,8 +72,8 @@ end
 
 ptype = protocol(receive)
 
--- Moves need no coroutine, and come more often than anything else: they are taken before skynet makes one. A timer's
--- message waits behind all that are queued, and there may be any number: a tick that is overdue is made among them.
+-- Moves are the most frequent messages and need no coroutine: they are processed before skynet makes one. A timer's
+-- message is queued behind any number of others: so an overdue tick is made between two messages.
 local function take_messages(ticks)
   local dispatch, taken = skynet.dispatch_message, 0
   core.callback(function(kind, message, size, session, source)
@@ -87,7 +87,7 @@ local function take_messages(ticks)
   end)
 end
 
--- For the viewer: without a name the only space there is, or one of them.
+-- For the viewer: the core of the space of that name, by default of any space.
 local function find_space(name)
   local space
   if name then space = server.names[name] else space = select(2, next(server.names)) end
@@ -102,7 +102,7 @@ skynet.start(function()
       skynet.ret(skynet.pack(false, fault))
     elseif name == "shutdown" then
       server:shutdown()
-      skynet.sleep(0) -- what is left for relays goes
+      skynet.sleep(0) -- sends the last pieces to relays
       remote:close()
       skynet.ret(skynet.pack(true))
       skynet.exit()
@@ -121,7 +121,7 @@ skynet.start(function()
     remote:beat()
   end)
   take_messages(ticks)
-  -- Killed, this service tells its clients by its last breath.
+  -- If this service is killed, a finalizer sends BYE to its clients.
   last_words(function()
     if server.closed then return end
     for address, subscriber in pairs(server.subscribers) do

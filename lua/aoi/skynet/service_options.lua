@@ -1,4 +1,4 @@
--- Options of the AOI service, as `aoi.start` and the words of skynet.newservice give them.
+-- Options of the AOI service, given to `aoi.start` or as arguments of skynet.newservice.
 
 local SECONDS = require("aoi.skynet.argument").MOST_SECONDS
 
@@ -13,7 +13,7 @@ local KNOWN = {
 local MOST = { interval = 100 * SECONDS, heartbeat = SECONDS, silence = SECONDS }
 local WHOLE = { interval = 0, window = 1, viewer = 1 }
 
---- The number that the value is, a number or its text; or nil and what is wrong.
+--- Converts a value, a number or its text, to a number; nil and the error if it is not valid.
 function options.check(name, value)
   local expected, number = KNOWN[name], tonumber(value)
   if not expected then return nil, ("unknown option '%s'"):format(tostring(name)) end

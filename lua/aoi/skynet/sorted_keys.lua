@@ -1,4 +1,4 @@
---- The keys of a table, ascending, in a list; and how many.
+--- Returns the keys of a table in a sorted list, and their number.
 return function(t)
   local list, n = {}, 0
   for key in pairs(t) do

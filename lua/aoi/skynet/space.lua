@@ -1,8 +1,8 @@
 -- A space of the AOI service: a place (commands.lua) whose commands take effect at once.
 --
---   core           an aoi space with deferred delivery; it knows a node by the number of its record
---   clients        by number, the links of `open`: aoi.skynet.server draws them
---   drivers        links whose flush is the tick; users: links that are no gates
+--   core           an aoi space with deferred delivery; its ids of nodes are the numbers of their records
+--   clients        number -> link (aoi.skynet.server)
+--   drivers        the number of links whose flush is the tick; users: that of links except for gates
 
 local argument = require "aoi.skynet.argument"
 local commands = require "aoi.skynet.commands"
@@ -35,8 +35,8 @@ function Space:record(number) return self.recs[number] end
 
 function Space:is_same(a, b) return subscriber_of(self, a) == subscriber_of(self, b) end
 
---- Before a conflict is an error: its cause may belong to a client that is gone without notice. Sending to that client
--- finds out, and removes what it had.
+--- Called before an error about a conflict with another client, which may have ended without notice: a PING detects
+-- this, and removes its entities, nodes and views.
 function Space:probe(client, asker)
   if not self:is_same(client, asker) then self.server:probe(subscriber_of(self, client).address) end
 end
@@ -50,8 +50,8 @@ function Space:tell_broadcast(client, id, message)
   return self.server:broadcast(subscriber_of(self, client), id, message)
 end
 
--- Who had an entity that another client has taken over: none of its maps may move it or remove it, for this life of the
--- entity, unless it takes it back.
+-- Former owners of an entity that was taken over: none of their maps may move or remove it in this life of the entity,
+-- unless they take it over again.
 --
 --   ent.barred                  set of subscribers
 --   subscriber.barred[space]    set of ids
@@ -85,8 +85,7 @@ end
 
 function Space:rekind(id, _, kind) methods.answered(methods.invoke(self.core, "set_kind", id, kind)) end
 
---- Returns the handle, by which the client that has asked for the node knows it; false where another service hears of
--- it.
+--- Returns the handle of the node for the client that has added it; false if another service receives the events.
 function Space:put_node(rec, _, area)
   rec.number = self.post:add(self.clients[rec.client].slot, rec.id, rec.node, rec.positions)
   rec.handle = rec.number
@@ -99,7 +98,7 @@ function Space:put_node(rec, _, area)
   return self:is_same(rec.client, rec.by) and rec.handle
 end
 
---- Its last events come with the next tick.
+--- Ends a node; its last events are sent with the next tick.
 function Space:end_node(rec, with_entity)
   if not with_entity then self.core:remove_node(rec.id, rec.number) end
   self.recs[rec.number] = nil
@@ -119,7 +118,7 @@ function Space:remove(link)
   if link.drives then self.drivers = self.drivers - 1 end
 end
 
---- No client has it open any more.
+--- Called when no client has the space open any more.
 function Space:close()
   for id, ent in pairs(self.ents) do unbar_all(self, id, ent) end
   self.core:close()

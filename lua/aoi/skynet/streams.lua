@@ -1,14 +1,13 @@
--- The streams of messages to one service, each with a window: how much has been sent and acknowledged, modulo 2^32. The
--- events of an AOI service have theirs in C (src/lua/wire_post.h).
+-- Flow control of the streams of messages to one service: counts what is sent and acknowledged, modulo 2^32. The stream
+-- of an AOI service's events is in C (src/lua/wire_post.h).
 --
---   stream.events       of the exchange of a world: numbers of messages, as all others
---   stream.packets      messages of client views; starved[view]: of those whose messages are dropped, until they begin
---                       anew
---   stream.broadcasts   numbers of bytes
+--   stream.events       counts messages with events of the exchange of a world
+--   stream.packets      counts messages of client views; starved[view]: its messages are dropped until it restarts
+--   stream.broadcasts   counts bytes
 --
--- With `window` messages of packets unacknowledged, what comes then is dropped, and its view is silent until all has
--- been acknowledged: then it begins anew. Of broadcasts at most WINDOW bytes are unacknowledged, or one message behind
--- fewer than ASK_EVERY; what comes then is missed.
+-- With `window` unacknowledged messages of packets, further packets are dropped, and their views are suspended until
+-- all are acknowledged: then they restart with the whole picture. Broadcasts are dropped if more than WINDOW bytes
+-- would be unacknowledged, except for one behind fewer than ASK_EVERY bytes.
 
 local wire = require "aoi.skynet.wire"
 
@@ -27,22 +26,21 @@ end
 
 local function waiting(one) return (one.sent - one.acked) & U32 end
 
---- The number of the next message, and whether it is to be acknowledged.
+--- Returns the number of the next message, and whether it requests an acknowledgement.
 function streams.next(one, window)
   local n = (waiting(one) + 1) & U32
   return (one.sent + 1) & U32, n % math.max(1, window // 4) == 0 or n >= window
 end
 
---- All up to that number have been acknowledged; out of range, of what was never sent or already acknowledged, it is
--- ignored.
+--- Acknowledges all messages up to a number. A number that was not sent, or is acknowledged already, is ignored.
 function streams.ack(one, seq)
   if (one.sent - seq) & U32 <= waiting(one) then one.acked = seq end
 end
 
 function streams.is_full(one, window) return waiting(one) >= window end
 
---- An ACK; flags as of wire.lua. Returns false, and nothing has changed, where it is of events. Where views begin anew
--- by it, begin_anew(stream, views, owner) is called, which clears `starved` when they do.
+--- Processes an ACK; flags: those of the message. Returns false without any change if it is of events. If views can
+-- restart, calls begin_anew(stream, views, owner), which clears `starved` when they do.
 function streams.take_ack(stream, flags, seq, begin_anew, owner)
   if flags & wire.OF_BROADCASTS ~= 0 then
     streams.ack(stream.broadcasts, seq)
@@ -59,7 +57,7 @@ function streams.take_ack(stream, flags, seq, begin_anew, owner)
   return true
 end
 
---- Whether the message of that view is dropped.
+--- Whether the next message of a view has to be dropped; then the view is starved until its restart.
 function streams.starves(stream, view, window)
   if stream.starved[view] then return true end
   if not streams.is_full(stream.packets, window) then return false end
@@ -67,7 +65,7 @@ function streams.starves(stream, view, window)
   return true
 end
 
---- Packets in one message: post(message) sends it. Returns what that returns.
+--- Sends packets in one message by post(message). Returns its result.
 function streams.send_packets(stream, packets, window, post)
   local seq, ask = streams.next(stream.packets, window)
   local sent = post(wire.packets(seq, ask) .. table.concat(packets))
@@ -75,7 +73,7 @@ function streams.send_packets(stream, packets, window, post)
   return sent
 end
 
---- The message of a broadcast as it is to be sent; nil: it is missed.
+--- Returns the message of a broadcast with its number; nil if it has to be dropped.
 function streams.broadcast(stream, message)
   local one, size = stream.broadcasts, #message
   local n, sent, now = waiting(one), one.sent, (one.sent + size) & U32

@@ -1,10 +1,10 @@
--- Shows spaces of this service in a browser, live: the side of the service that has them.
+-- Shows spaces in a browser, live: the part that runs in the service with the spaces.
 --
 --   local view = require("aoi.skynet.viewer_host").serve(space, { port = 8642 })     in the service that has the space
 --
 --   page <--HTTP--> aoi/skynet/viewer_service <--calls--> this service: sessions, one for each page
 --
--- The other service pulls: it asks for a frame when the last one has gone. Without a page, nothing runs here.
+-- The viewer's service requests a frame when the last one is sent. Without a page, nothing runs here.
 
 local skynet = require "skynet"
 local gate = require "aoi.viewer.gate"
@@ -12,10 +12,9 @@ local Session = require "aoi.viewer.session"
 
 local host = {}
 
-local SILENCE = 30 -- seconds without a request, after which a page counts as gone
+local SILENCE = 30 -- seconds without a request after which a page counts as closed
 
--- By the address of the viewer's service: how to find a space, the options, and its sessions.
-local served = {}
+local served = {} -- address of a viewer's service -> its view: `find`, the options, the sessions
 local registered = false
 
 local CMD = {}
@@ -43,7 +42,7 @@ function CMD.open(view, name)
   return view.number
 end
 
--- Blocks, false where there is nothing to say, nil where the session is over; and how long to wait for the next ones.
+-- Returns blocks, false if there is no change, nil if the session has ended; and the time until the next frame.
 function CMD.frame(view, number, query)
   local it = view.sessions[number]
   if not it then return nil end
@@ -79,14 +78,14 @@ end
 local View = {}
 View.__index = View
 
---- What it has cost this service: a table with `pages` that look now, `frames` made, and the `seconds` spent on them.
+--- The cost for this service: a table with the number of open `pages`, `frames` made, and the `seconds` spent on them.
 function View:stats()
   local view, pages = self.view, 0
   for _ in pairs(view.sessions) do pages = pages + 1 end
   return { pages = pages, frames = view.frames, seconds = view.seconds }
 end
 
---- Ends it. Closing twice is harmless.
+--- Ends the viewer's service. Closing twice is harmless.
 function View:close()
   local view = served[self.service]
   if not view then return end
@@ -95,11 +94,11 @@ function View:close()
   pcall(skynet.call, self.service, "lua", "close")
 end
 
---- Shows a space, or several.
--- @param space an aoi space of this service; or `function(name)` that returns one: pages ask by `?space=NAME`, the name
---   is nil without it
--- @param options as of `aoi.viewer.serve`, but a `port` must be named by a number other than 0
--- @return a table: `url`, `service` (its address), `stats()`, `close()`; an error where the port is taken
+--- Shows one or more spaces.
+-- @param space an aoi space of this service; or `function(name)` that returns one: the name is that of `?space=NAME` in
+--   the page's address, nil without it
+-- @param options as for `aoi.viewer.serve`, except for a `port` of 0
+-- @return a table: `url`, `service` (its address), `stats()`, `close()`; an error if the port is in use
 function host.serve(space, options)
   options = options or {}
   local address, port, interval = gate.check(options, 1)

@@ -1,7 +1,7 @@
--- The viewer's service: HTTP for pages that look at spaces of another service. viewer_host.lua starts it.
+-- The viewer's service: HTTP for pages that show spaces of another service, the owner. viewer_host.lua starts it.
 --
---   page --/--> the page    --/stream--> frames: each asked for at the owner when the last one has gone
---        --/look--> what it looks at, which goes to the owner with the next question
+--   page --/--> the page    --/stream--> frames: each requested from the owner when the last one is sent
+--        --/look--> the selection, which is passed to the owner with the next request
 
 local skynet = require "skynet"
 local socket = require "skynet.socket"
@@ -17,14 +17,14 @@ local MOST_REQUEST, MOST_PAGES = 8192, 16
 
 require "aoi.skynet.protocol"(nil, skynet.unpack, "aoi_view", skynet.pack)
 
--- By key: session, pause: 1/100 seconds to the next frame, query: what the page has said last, full: bytes wait in its
--- socket's buffer.
+-- key -> { session; pause: 1/100 seconds to the next frame; query: the last selection; full: the socket has bytes to
+-- send }
 local pages = {}
 local count = 0
 
 local function ask(...) return skynet.call(owner, "aoi_view", ...) end
 
--- The next event of a page's stream; nil: the stream ends.
+-- Returns the next event of a page's stream, or nil at its end.
 local function next_event(key, page)
   while pages[key] == page do
     skynet.sleep(page.pause)

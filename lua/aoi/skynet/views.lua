@@ -1,8 +1,8 @@
 -- Client views in a place: entities that are clients of aoi.sync there. In a world a view belongs to the shard that
--- owns its entity, and goes with it; so does its picture, as it waits for the next tick: all shards' ticks are epochs.
+-- owns its entity, and moves with it, together with its picture. This is possible as all shards tick in epochs.
 --
 --   place.sync        the synchroniser, made with the first client view
---   place.views[id]   id, area, options, client that gets the messages, by, who has asked for it, fd; made: the
+--   place.views[id]   id, area, options; client: receives the messages; by: has added the view; fd; made: whether the
 --                     synchroniser has it; in a shard: pins (world/targets.lua)
 
 local argument = require "aoi.skynet.argument"
@@ -14,7 +14,7 @@ local wire = require "aoi.skynet.wire"
 
 local views = {}
 
---- The synchroniser, which is made when it is asked for first.
+--- The synchroniser, which is made at the first call.
 function views.sync(place)
   place.sync = place.sync or place.new_sync(place.core, {
     quantum = place.quantum, fields = place.fields, sight = place.sight, tick = place.applied,
@@ -22,8 +22,8 @@ function views.sync(place)
   return place.sync
 end
 
---- A space and its synchroniser, with an entity 1 and its node 1, on which what clients ask for is tried before it
--- counts, and one 2, of which nothing has been said.
+--- A space and a synchroniser for validating requests before they are applied, with an entity 1 that has a node 1, and
+-- an entity 2 without any changes.
 function views.scratch(place)
   if not place.tried then
     local space = require("aoi").new { dimensions = place.dimensions }
@@ -34,20 +34,20 @@ function views.scratch(place)
   return place.tried[1], place.tried[2]
 end
 
---- The value of a field that has not been put, as a synchroniser has it. Raises what that raises.
+--- The value of a field that has not been put; raises the synchroniser's errors.
 function views.blank(place, ...)
   local _, sync = views.scratch(place)
   return methods.answered(methods.invoke(sync, "get", 2, ...))
 end
 
---- Its entity is in the core. Raises what aoi.sync raises.
+--- Makes a view of an entity in the core; raises the errors of aoi.sync.
 function views.make(place, view)
   methods.answered(methods.invoke_as(views.sync(place), "add", "add_client", view.id, view.area, view.options))
   view.made = true
 end
 
--- A view that is not made yet, on an entity of its id in the scratch space: raises what the synchroniser says of its
--- area and options, and of a method, if one is named.
+-- Validates a view that is not made yet, on an entity of its id in the scratch space: raises the synchroniser's errors
+-- about area and options, and about a call of a method, if one is named.
 local function try(place, view, method, as, ...)
   local space, sync = views.scratch(place)
   local id = view.id
@@ -67,7 +67,7 @@ local function invoke(place, view, method, as, ...)
   methods.answered(methods.invoke_as(place.sync, method, as, view.id, ...))
 end
 
---- Other options of a view: of aoi.sync, fd, and the client that gets the messages, which begin anew there.
+--- Changes options of a view: those of aoi.sync, fd, and the client; for another client the view restarts.
 function views.change(place, view, options, client, fd)
   invoke(place, view, "set", "set_client", options)
   for name, value in pairs(options) do view.options[name] = value end
@@ -79,7 +79,7 @@ function views.change(place, view, options, client, fd)
   views.resend(place, { view.id })
 end
 
---- Another area of one of its views.
+--- Changes one area of a view.
 function views.set_area(place, view, i, area)
   invoke(place, view, "set_view", "set_view", i, area)
   view.area = argument.with_view(view.area, i, area)
@@ -94,7 +94,7 @@ function views.drop(place, id)
   return view
 end
 
---- A tick of the synchroniser: calls put(view, packet) for each view with news.
+--- Makes a tick of the synchroniser: calls put(view, packet) for each view with a message.
 function views.tick(place, put)
   if not place.sync then return end
   place.sync:tick(function(id, bytes)
@@ -103,7 +103,7 @@ function views.tick(place, put)
   end)
 end
 
---- These views begin anew with their next message, also one that has come here and waits: without its picture.
+--- Restarts views with the whole picture; for this a view from another shard that is not made yet loses its own.
 function views.resend(place, ids)
   for _, id in ipairs(ids) do
     local view = place.views[id]
@@ -117,16 +117,16 @@ end
 
 -- In a shard --------------------------------------------------------------------------------------------------------
 
---- From the coming epoch on, or as its entity returns. That may not be in the core yet: what the synchroniser would say
--- of the area and the options.
+--- Begins a view with the next epoch, or when its entity returns. The entity may not be in the core yet, so area and
+-- options are validated in the scratch space.
 function views.begin(shard, view)
   try(shard, view)
   if not shard.ents[view.id].past then shard.viewing[#shard.viewing + 1] = view.id end
 end
 
---- The entity goes to another shard: what that needs of its view, nil: it has none. picture: as of aoi.sync; known: the
--- ids in it, with their lives; shown: the state of those that stand still here (world/distant.lua), which may be older
--- than the picture.
+--- Removes the view of an entity that moves to another shard and returns it for that shard, nil if there is none.
+-- picture: of aoi.sync; known: the ids in it, with their lives; shown: the state of those that are frozen here
+-- (world/distant.lua), which may be older than the picture.
 function views.give(shard, id)
   local view = shard.views[id]
   if not view then return nil end
@@ -148,7 +148,7 @@ function views.give(shard, id)
   return view
 end
 
--- What differs from what a view has shown of the target is news.
+-- Reports the differences between the state of a target and the state that a view has shown.
 local function renew(shard, target, shown)
   for name, value in pairs(state_of(shard.core, target) or {}) do
     local was = shown[name]
@@ -160,7 +160,7 @@ local function renew(shard, target, shown)
   end
 end
 
--- Its picture goes on; what is here in another life than it knows is gone.
+-- Continues the picture of a view; targets that are here in another life than in the picture are removed from it.
 local function adopt(shard, id, view)
   local gone = {}
   for i = 1, #view.known, 2 do
@@ -172,7 +172,7 @@ local function adopt(shard, id, view)
   view.picture, view.known, view.shown = nil, nil, nil
 end
 
---- An entity has come, with its view or without.
+--- Adds the view of an entity that comes from another shard; nil: it has none.
 function views.take(shard, id, view)
   if not view then return end
   view.id = id
@@ -181,7 +181,7 @@ function views.take(shard, id, view)
   shard.taken_views[#shard.taken_views + 1] = id
 end
 
--- What is wrong with one view ends that view, and no shard: its client gets what it gets where a service is gone.
+-- An error in one view ends that view and not the shard: its client receives LOST_VIEWS.
 local function begin_or_drop(shard, id, view)
   local ok, err = pcall(function()
     views.make(shard, view)
@@ -194,7 +194,7 @@ local function begin_or_drop(shard, id, view)
   shard:tell(view.by, wire.lost_views(view.by, { id, false }))
 end
 
---- When everything of an epoch is where it will be. ids: of views that begin.
+--- Makes the views that begin (ids) and those that came from other shards, after all changes of the epoch are applied.
 function views.apply(shard, ids)
   for _, list in ipairs { ids, shard.taken_views } do
     for _, id in ipairs(list) do

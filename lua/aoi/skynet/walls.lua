@@ -1,14 +1,14 @@
--- Walls of a place (aoi.skynet.commands): place.sight, where the map or the world was opened with sight = true, has
--- them and the nodes that they hide things from.
+-- Walls of a place (aoi.skynet.commands). If the map or world was opened with sight = true, place.sight has the walls,
+-- and the nodes that were added with the option `sight`.
 --
---   rec.sight, rec.linger    of such a node: its client's options
+--   rec.sight, rec.linger    the options of such a node
 
 local argument = require "aoi.skynet.argument"
 local methods = require "aoi.skynet.methods"
 
 local walls = {}
 
--- Methods of a map, and the sight's that they are.
+-- Method of a map -> method of the sight.
 local OF_SIGHT = {
   wall = "wall", open_wall = "open", shut_wall = "shut", remove_wall = "remove_wall", get_wall = "get_wall",
   walls = "walls", ray = "ray",
@@ -16,7 +16,7 @@ local OF_SIGHT = {
 
 function walls.has(name) return OF_SIGHT[name] end
 
---- Calls such a method: true and its results, or false and what is wrong.
+--- Calls such a method: returns true and its results, or false and the error.
 function walls.invoke(place, name, ...)
   return methods.invoke_as(walls.sight(place, name), OF_SIGHT[name], name, ...)
 end
@@ -27,10 +27,10 @@ function walls.sight(place, name)
   error(("attempt to call '%s' where there are no walls: open it with sight = true"):format(name), 0)
 end
 
---- What answers `view` and `sees` of a node.
+--- The sight or core that has the node, for `view` and `sees`.
 function walls.seer(place, rec) return rec.sight and place.sight or place.core end
 
---- Options of a node, in that place; raises.
+--- Checks the options of a node; raises errors.
 function walls.check_node(place, options)
   local linger = options.linger
   if options.sight and not place.sight then
@@ -42,17 +42,17 @@ function walls.check_node(place, options)
   end
 end
 
---- Adds the node to its core. true, or false and what is wrong.
+--- Adds the node to its sight or core. Returns true, or false and the error.
 function walls.add_node(place, rec, area)
   if not rec.sight then return methods.invoke(place.core, "add_node", rec.id, rec.number, area) end
   return methods.invoke_as(place.sight, "add", "add_node", rec.id, rec.number, area, nil, { linger = rec.linger })
 end
 
--- The reason of an error about an argument, in parentheses.
+-- The reason in parentheses of an error about an argument.
 local function reason(err) return err:match "%((.*)%)$" or err end
 
---- Calls add(x1, y1, x2, y2 [, z0, z1]) for each row: true, or false and what is wrong with it. All rows, or an error:
--- remove(id) takes back what add has returned. Returns that in a list, and how many.
+--- Calls add(x1, y1, x2, y2 [, z0, z1]) for each row, which returns true and an id, or false and an error: then the
+-- walls added before are removed by remove(id), and the error is raised. Returns the list of ids, and its length.
 function walls.each_row(rows, dimensions, add, remove)
   local width = dimensions == 3 and 6 or 4
   if type(rows) ~= "table" then argument.fail(1, "wall_many", 0, "table expected, got %s", type(rows)) end

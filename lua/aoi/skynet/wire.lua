@@ -1,8 +1,8 @@
--- The wire format between an AOI service, or the exchange of a world, and its clients: to and from strings, without any
--- state of either. docs/skynet.md has the table of all messages.
+-- The wire format between an AOI service, or the exchange of a world, and its clients: stateless conversion to and from
+-- strings. docs/skynet.md has the table of all messages.
 --
 -- EVENTS and MOVES are written and read in C (src/lua/wire.h), and ACKs of EVENTS are written there; the others here.
--- Readers take any bytes: they return nil and a reason, never raise, and return no part of a message that is invalid.
+-- Readers accept any bytes: for an invalid message they return nil and a reason, without an error.
 
 local core = require "aoi.skynet.native" "wire"
 
@@ -12,15 +12,15 @@ local wire = {
   VERSION = 2,
   EVENTS = 1, MOVES = 2, REFUSED = 3, ACK = 4, PING = 5, BYE = 6, PACKETS = 7, BROADCAST = 8, TAKEN = 9, GONE = 10,
   LOST_VIEWS = 11, ROUTES = 12, RENEWED = 13,
-  LEFT_WORLD = 0xffff, -- in place of a shard: another client has made that life of the entity leave
-  GATE = 0x80000000, -- numbers of links that another one has made for a gate begin here
+  LEFT_WORLD = 0xffff, -- in place of a shard: another client has removed that life of the entity
+  GATE = 0x80000000, -- the first number of links that another client has made for a gate
   PIECE_MESSAGE = 1, PIECE_REQUEST = 2, PIECE_GONE = 3,
   ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, OF_RESTORED = 8, -- flags of a message
   -- In C:
   head = core.head,     -- (message): kind, flags, u32; or nil and a reason
-  call_as = core.call_as, -- (f, name, less, ...): pcall(f, ...); its errors are of `name`, with so many arguments less
-  apply = core.apply,   -- (space, MOVES, refused): rows made, refused (ids in the list), batch; or nil and why
-  check_rows = core.check_rows, -- (rows, n, values): how many there are, each an id and coordinates; or an error
+  call_as = core.call_as, -- (f, name, less, ...): pcall(f, ...); errors name `name` and count `less` arguments fewer
+  apply = core.apply,   -- (space, MOVES, refused): rows applied, refused (ids in the list), batch; or nil and a reason
+  check_rows = core.check_rows, -- (rows, n, values): the number of rows, each an id and coordinates; or an error
   outbox = core.outbox, -- (dimensions [, link [, drives]]): collects moves
   post = core.post,     -- (window, max_message): events of spaces to EVENTS of subscribers
   inbox = core.inbox,   -- (): EVENTS to changes of views
@@ -28,11 +28,11 @@ local wire = {
 }
 
 local VERSION, HEAD, ROUTE = wire.VERSION, 8, 14
-local NO_FD = math.mininteger -- and no node
+local NO_FD = math.mininteger -- also stands for no node
 
 local function head(kind, flags, width, number) return spack("<BBBBI4", VERSION, kind, flags, width, number) end
 
--- The bytes that the ids need.
+-- The least width in bytes for all ids.
 local function width_of(ids, n)
   local width = 2
   for i = 1, n do
@@ -50,7 +50,7 @@ function wire.refused(link, batch, ids, n)
   return table.concat(parts)
 end
 
---- REFUSED into the list `out`. Returns the number of ids and the batch.
+--- Reads REFUSED into the list `out`. Returns the number of ids and the batch.
 function wire.read_refused(s, out)
   local width = s:byte(4)
   local batch, n, pos = sunpack("<I4I4", s, HEAD + 1)
@@ -60,24 +60,24 @@ function wire.read_refused(s, out)
   return n, batch
 end
 
---- flag: LOST, or of what else than EVENTS; nil: none.
+--- flag: LOST, or OF_ and the stream if it is not EVENTS; nil: none.
 function wire.ack(seq, flag) return head(wire.ACK, flag or 0, 0, seq) end
 
 function wire.ping(seq) return head(wire.PING, 0, 0, seq) end
 
 function wire.bye(link, reason) return head(wire.BYE, 0, 0, link) .. (reason or "") end
 
---- The reason, nil: none is given.
+--- The reason, or nil.
 function wire.read_bye(s) return #s > HEAD and s:sub(HEAD + 1) or nil end
 
 function wire.gone() return head(wire.GONE, 0, 0, 0) end
 
---- The head of PACKETS; the packets are written one by one and put behind it.
+--- The head of PACKETS; the packets are appended to it.
 function wire.packets(seq, ask) return head(wire.PACKETS, ask and wire.ASK or 0, 0, seq) end
 
 function wire.packet(link, id, fd, bytes) return spack("<I4i8i8s4", link, id, fd or NO_FD, bytes) end
 
---- PACKETS into the list `out`: link, entity, fd or false, bytes. Returns how many.
+--- Reads PACKETS into the list `out`: link, entity, fd or false, bytes. Returns the number of packets.
 function wire.read_packets(s, out)
   local pos, n = HEAD + 1, 0
   while pos <= #s do
@@ -91,8 +91,8 @@ function wire.read_packets(s, out)
   return n
 end
 
---- To the nodes with these handles, and the client views of these entities. sent: bytes so far, of all; ask: whether an
--- ACK is expected.
+--- A BROADCAST to the nodes with these handles, and the client views of these entities. sent: bytes of all broadcasts
+-- so far; ask: requests an ACK.
 function wire.broadcast(link, sent, ask, target, handles, ids, bytes)
   local parts = {
     head(wire.BROADCAST, ask and wire.ASK or 0, 0, link), spack("<I4i8I4I4", sent, target, #handles, #ids),
@@ -103,12 +103,12 @@ function wire.broadcast(link, sent, ask, target, handles, ids, bytes)
   return table.concat(parts)
 end
 
---- A BROADCAST with another number of bytes so far.
+--- Replaces `sent` and `ask` in a BROADCAST.
 function wire.renumbered(s, sent, ask)
   return s:sub(1, 2) .. string.char(ask and wire.ASK or 0) .. s:sub(4, HEAD) .. spack("<I4", sent) .. s:sub(HEAD + 5)
 end
 
---- BROADCAST: the target, a list of handles, a list of entities, the bytes, the bytes so far.
+--- Reads BROADCAST. Returns the target, a list of handles, a list of entities, the bytes, and `sent`.
 function wire.read_broadcast(s)
   local sent, target, n, m, pos = sunpack("<I4i8I4I4", s, HEAD + 1)
   local handles, ids = {}, {}
@@ -122,14 +122,14 @@ function wire.taken(link, id, life, number)
   return head(wire.TAKEN, 0, 0, link) .. spack("<i8I4I4", id, life or 0, number or 0)
 end
 
---- list: entity, node or false for the client view, and so on.
+--- list: entity, node or false for a client view, entity, ...
 function wire.lost_views(link, list)
   local parts = { head(wire.LOST_VIEWS, 0, 0, link) }
   for i, value in ipairs(list) do parts[i + 1] = spack("<i8", value or NO_FD) end
   return table.concat(parts)
 end
 
---- LOST into such a list. Returns how many pairs.
+--- Reads LOST_VIEWS into such a list. Returns the number of pairs.
 function wire.read_lost_views(s, out)
   if (#s - HEAD) % 16 ~= 0 then return nil, "wrong length " .. #s end
   for i = 1, (#s - HEAD) // 8 do
@@ -139,17 +139,17 @@ function wire.read_lost_views(s, out)
   return (#s - HEAD) // 16
 end
 
--- EVENTS of a world: each shard writes a message, an exchange makes one of those of an epoch.
+-- EVENTS of a world: an exchange joins the messages of all shards in an epoch to one.
 
-local RESYNC = 16 -- bytes of its record
+local RESYNC = 16 -- size of the record in bytes
 
---- What is behind the head.
+--- A message of records.
 function wire.events(seq, ask, records) return head(wire.EVENTS, ask and wire.ASK or 0, 0, seq) .. records end
 
---- The beginning of a resync of so many groups.
+--- The record that begins a resync with a number of groups.
 function wire.resync(link, groups, epoch) return spack("<I4I4I4I4", 0, link, groups, epoch) end
 
---- The groups of a message that begins with a resync: how many, and the bytes.
+--- Returns the number of groups of a message that begins with a resync, and their bytes.
 function wire.read_resync(s) return sunpack("<I4", s, HEAD + 9), s:sub(HEAD + RESYNC + 1) end
 
 function wire.route(id, shard, life) return spack("<i8I2I4", id, shard, life or 0) end
@@ -158,19 +158,19 @@ function wire.routes(client, epoch, rows)
   return head(wire.ROUTES, 0, 0, client) .. spack("<I4", epoch) .. table.concat(rows)
 end
 
---- bytes: as of world/plain.lua: places = { [shard] = as of changes.place }: shards of which another instance is there
--- from then on; lost: former ones have died; or late = names, seconds: late.lua
+--- bytes: of world/plain.lua: places = { [shard] = as of changes.place }: shards that have a new instance from then on;
+-- lost: former instances have died; or late = names, seconds: late.lua
 function wire.renewed(client, epoch, bytes)
   return head(wire.RENEWED, 0, 0, client) .. spack("<I4", epoch) .. bytes
 end
 
---- Of RENEWED: the epoch and the bytes; or nil and a reason.
+--- Reads RENEWED. Returns the epoch and the bytes; or nil and a reason.
 function wire.read_renewed(s)
   if #s < HEAD + 4 then return nil, "wrong length" end
   return (sunpack("<I4", s, HEAD + 1)), s:sub(HEAD + 5)
 end
 
---- ROUTES into the list `out`: id, shard, life, and so on. Returns how many rows, and the epoch.
+--- Reads ROUTES into the list `out`: id, shard, life, ... Returns the number of rows, and the epoch.
 function wire.read_routes(s, out)
   if (#s - HEAD - 4) % ROUTE ~= 0 then return nil, "wrong length " .. #s end
   local n = (#s - HEAD - 4) // ROUTE
@@ -180,11 +180,10 @@ function wire.read_routes(s, out)
   return n, (sunpack("<I4", s, HEAD + 1))
 end
 
---- What a relay and the other end bring each other, many in a string: u8 what, u32 client, u32 session, u32 length,
--- bytes.
+--- A piece of the strings between a relay and its other end: u8 what, u32 client, u32 session, u32 length, bytes.
 function wire.piece(what, client, session, bytes) return spack("<BI4I4s4", what, client, session, bytes) end
 
---- Calls f(what, client, session, bytes) for each.
+--- Calls f(what, client, session, bytes) for each piece.
 function wire.each_piece(pieces, f)
   local pos = 1
   while pos <= #pieces do
@@ -194,7 +193,7 @@ function wire.each_piece(pieces, f)
   end
 end
 
---- The entity of TAKEN, its life, and the number of the take-over.
+--- Reads TAKEN. Returns the entity, its life, and the number of the take-over.
 function wire.read_taken(s)
   if #s ~= HEAD + 16 then return nil, "wrong length " .. #s end
   local id, life, number = sunpack("<i8I4I4", s, HEAD + 1)
