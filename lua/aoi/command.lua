@@ -402,7 +402,7 @@ local function radius(text)
 end
 
 local function new_parser(argparse)
-  local parser = argparse("aoi", "What was in a recorded space, and why.",
+  local parser = argparse("aoi", "Replays, explains, shows and checks recorded spaces.",
     "FILE is a journal, as aoi.journal writes it, or a recording of movement in CSV (t,id,x,y[,z]; may be gzipped).\n"
     .. "Exit status: 0; 1 where a file cannot be read or a check fails; 2 for misuse.")
   parser:flag("--version", "Print the version of the library."):action(function()
@@ -417,38 +417,38 @@ local function new_parser(argparse)
     return c
   end
   local function options(c)
-    c:option("--engine", "Play it on this engine; a journal's own without it."):choices(aoi.engines())
-    c:option("--radius", "Of a recording, which has no areas: a square of that half-extent for each entity; may be"
-      .. " repeated. Circles around about ten without it."):count("*"):argname "<r>"
+    c:option("--engine", "The engine to use; default: that of the journal."):choices(aoi.engines())
+    c:option("--radius", "For a recording, which has no areas: gives each entity a square with this half-extent; may"
+      .. " be repeated. Default: a circle with about ten neighbours."):count("*"):argname "<r>"
       :convert(converter("--radius", "number >= 0", radius))
-    c:flag("-q --quiet", "No progress.")
+    c:flag("-q --quiet", "Show no progress.")
   end
-  local replay = add("replay", "Make all calls again; sum up the events.")
+  local replay = add("replay", "Repeat all calls and print the number of events.")
   options(replay)
   replay:flag("--check", "Compare every tick with brute force, and verify all invariants.")
-  local explain = add("explain", "Say why a node did or did not see a target at a time, in a sentence.")
-  explain:option("--at", "The last tick that is not later than this."):args(1):count(1):argname "<time>"
+  local explain = add("explain", "Explain why a node did or did not see a target at a time, in a sentence.")
+  explain:option("--at", "Selects the last tick that is not later."):args(1):count(1):argname "<time>"
     :convert(number "--at")
   explain:argument("watcher", "Id of the entity that carries the node."):convert(integer "watcher")
   explain:argument("node", "Id of the node; without it the nodes are listed."):args("?"):convert(integer "node")
-  explain:argument("target", "Id of the entity that is seen, or not; without it what the node sees is listed.")
+  explain:argument("target", "Id of the seen entity; without it the targets of the node are listed.")
     :args("?"):convert(integer "target")
   options(explain)
   local events = add("events", "List the events, a line each: time, enter or leave, watcher, target, node.")
   events:option("--from", "Ticks from this time on."):convert(number "--from"):argname "<time>"
   events:option("--to", "Ticks up to this time."):convert(number "--to"):argname "<time>"
-  events:argument("watcher", "Id of the entity that sees; all without it."):convert(integer "watcher"):args("?")
-  events:argument("target", "Id of the entity that is seen; all without it."):convert(integer "target"):args("?")
+  events:argument("watcher", "Id of the entity with the node; all without it."):convert(integer "watcher"):args("?")
+  events:argument("target", "Id of the seen entity; all without it."):convert(integer "target"):args("?")
   options(events)
   local view = add("view", "Write one page that shows it in a browser; no server is needed.")
-  view:option("-o --output", "The page; FILE with .html in the current folder without it."):argname "<page.html>"
-  view:option("--engine", "Whose index is shown first."):choices(aoi.engines())
-  view:flag("-q --quiet", "No progress.")
-  add("stat", "Sum up what is in it.")
-  local audit = add("audit", "Prove that clients were sent only what their views saw, past walls.")
-  audit:argument("messages", "What clients were sent: a line PLACE CLIENT LENGTH, the bytes, a new line."):args(1)
+  view:option("-o --output", "The page; default: FILE with .html in the current folder."):argname "<page.html>"
+  view:option("--engine", "The engine with the index that is shown first."):choices(aoi.engines())
+  view:flag("-q --quiet", "Show no progress.")
+  add("stat", "Print a summary of the file.")
+  local audit = add("audit", "Check that clients received only entities that their views saw, past walls.")
+  audit:argument("messages", "Messages to clients: a line PLACE CLIENT LENGTH, the bytes, a line break."):args(1)
     :convert(unescape)
-  audit:flag("-q --quiet", "No progress.")
+  audit:flag("-q --quiet", "Show no progress.")
   return parser
 end
 

@@ -90,20 +90,16 @@ end
 
 -- Events ------------------------------------------------------------------------------------------------------------
 
--- Appends a watcher that has changes for the next tick to the queue `dirty`, once.
-local function mark_dirty(self, watcher)
-  if watcher.dirty then return end
-  watcher.dirty = true
-  self.last = self.last + 1
-  self.dirty[self.last] = watcher
-end
-
+-- Records the net change of a target. The first change of a watcher appends it to the queue `dirty`.
 local function note(self, watcher, target, what)
   local changed = watcher.changed
   if watcher.mark[target] == nil then
     changed.n = changed.n + 1
     changed[changed.n] = target
-    mark_dirty(self, watcher)
+    if changed.n == 1 then
+      self.last = self.last + 1
+      self.dirty[self.last] = watcher
+    end
   end
   watcher.mark[target] = what
 end
@@ -353,7 +349,7 @@ end
 local function clean(watcher)
   local changed, mark = watcher.changed, watcher.mark
   for i = 1, changed.n do mark[changed[i]], changed[i] = nil, nil end
-  changed.n, watcher.dirty = 0, false
+  changed.n = 0
 end
 
 -- Removes and returns the next watcher of the queue; nil behind `last`, the end of the queue when the tick began.

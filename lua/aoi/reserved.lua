@@ -46,7 +46,7 @@ function reserved.entity(space)
   return id
 end
 
---- Whether the id of a node, or of an entity, was in the space when it was loaded: its layer is not there.
+--- Whether the id of a node, or of an entity, was made by a layer of the space from which this one was loaded.
 function reserved.is_old_node(space, node) return node <= FIRST and node >= counter_of(space).old_node end
 function reserved.is_old_entity(space, id) return id <= FIRST and id >= counter_of(space).old_entity end
 

@@ -553,13 +553,9 @@ end
 function Trigger:targets(buf)
   checks.self(self, Trigger, "targets", "trigger:targets()")
   checks.buffer(buf, 1, "targets")
-  local list, n = buf or {}, 0
-  if not alive(self) then
-    checks.end_list(list, 0)
-    return list, 0
-  end
-  if not self.visits then return (self.sight or self.set.space):view(self.id, self.node, list) end
-  for target, visit in pairs(self.visits) do
+  local list, n, is_alive = buf or {}, 0, alive(self)
+  if is_alive and not self.visits then return (self.sight or self.set.space):view(self.id, self.node, list) end
+  for target, visit in pairs(is_alive and self.visits or {}) do
     if visit.state == visits.INSIDE then
       n = n + 1
       list[n] = target

@@ -45,7 +45,7 @@ local function respond(client, status, kind, body)
 end
 
 local function open_stream(self, client, query)
-  if self.watchers >= MOST_CLIENTS then return respond(client, 503, "text/plain", "too many look already\n") end
+  if self.watchers >= MOST_CLIENTS then return respond(client, 503, "text/plain", "too many pages are open\n") end
   respond(client, 200, "text/event-stream")
   client.key, client.session = query.key, Session.new(self.space, self.options)
   client.due = -math.huge

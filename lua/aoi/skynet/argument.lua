@@ -54,8 +54,7 @@ end
 
 --- Splits the options of a client view: returns a copy of those of aoi.sync, then `to` and `fd`.
 function argument.view_options(n, name, options)
-  local given = {}
-  for key, value in pairs(argument.options(n, name, options)) do given[key] = argument.copy(value) end
+  local given = argument.copy(argument.options(n, name, options))
   local to, fd = given.to, given.fd
   given.to, given.fd = nil, nil
   return given, to, fd ~= nil and argument.integer(fd, n, name, 0) or nil

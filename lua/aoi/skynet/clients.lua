@@ -3,7 +3,7 @@
 --   place.ents[id]          an entity: client, its owner; nodes[node] --> rec; barred: clients that may not change it
 --   place.recs[number] -->  rec, one life of a node: id, node; client, the receiver of its events; by, the client that
 --                           has added it; handle, its id in messages; number, its id in the core and the post
---   place.views[id]         a client view: client, the receiver of its messages; by, as of rec; fd (views.lua)
+--   place.views[id]         a client view: client, the receiver of its messages; by, as for rec; fd (views.lua)
 --   place.clients[number]   sets of a client: entities that it owns, nodes and views that it receives; asked: nodes and
 --                           views that it has added and others receive
 

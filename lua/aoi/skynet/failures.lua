@@ -25,10 +25,7 @@ end
 function failures.report(self, owner, err, ...)
   self.counters.errors = self.counters.errors + 1
   local f = owner.error_handler
-  if not f then
-    self.log(failures.text(err))
-    return
-  end
+  if not f then return self.log(failures.text(err)) end
   local ok, again = pcall(f, err, ...)
   if not ok then self.log(failures.text(again)) end
 end

@@ -28,9 +28,7 @@ end
 local OPTIONS = { positions = "boolean", to = "number", sight = "boolean", linger = "number" }
 
 local function check_options(options, n)
-  if options == nil then return nil end
-  if type(options) ~= "table" then argument.fail(n, "add_node", 4, "table expected, got %s", type(options)) end
-  for key, value in pairs(options) do
+  for key, value in pairs(argument.options(n, "add_node", options, 4)) do
     if not OPTIONS[key] then argument.fail(n, "add_node", 4, "unknown option '%s'", tostring(key)) end
     if type(value) ~= OPTIONS[key] then
       argument.fail(n, "add_node", 4, "bad value for option '%s' (a %s expected)", key, OPTIONS[key])

@@ -229,9 +229,7 @@ end
 
 local function answer(self, ok, ...)
   self.counters.calls = self.counters.calls + 1
-  if ok then
-    return true, ...
-  end
+  if ok then return true, ... end
   self.counters.errors = self.counters.errors + 1
   return false, failures.reason((...))
 end
@@ -364,18 +362,13 @@ local function send_packets(self)
   end
 end
 
+-- Sends everything, again after an error: the subscriber for which it has failed is resynchronised.
 local function send_all(self)
-  send_packets(self)
-  send_events(self)
-end
-
--- Repeats sending after an error; the subscriber for which it has failed is resynchronised.
-local function keep_sending(self)
-  while true do
-    local ok, err = pcall(send_all, self)
-    if ok then return end
-    self.log(("aoi: %s"):format(tostring(err)))
-  end
+  local ok, err = pcall(send_packets, self)
+  if ok then ok, err = pcall(send_events, self) end
+  if ok then return end
+  self.log(("aoi: %s"):format(tostring(err)))
+  return send_all(self)
 end
 
 --- Makes a tick of a space, by default of all spaces that no client drives. Returns the number of events.
@@ -389,7 +382,7 @@ function Server:tick(only)
     end
   end
   self.ticking = true
-  keep_sending(self)
+  send_all(self)
   self.ticking = false
   for i, address in ipairs(self.dead) do
     self.dead[i] = nil

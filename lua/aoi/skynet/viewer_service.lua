@@ -46,7 +46,7 @@ local function answer(id, status, body, kind)
 end
 
 local function stream(id, query)
-  if count >= MOST_PAGES then return answer(id, 503, "too many look already\n") end
+  if count >= MOST_PAGES then return answer(id, 503, "too many pages are open\n") end
   local asked, session, why = pcall(ask, "open", query.space)
   if not asked or not session then
     return answer(id, 404, tostring(asked and why or "the service is gone") .. "\n")

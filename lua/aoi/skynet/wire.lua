@@ -158,7 +158,7 @@ function wire.routes(client, epoch, rows)
   return head(wire.ROUTES, 0, 0, client) .. spack("<I4", epoch) .. table.concat(rows)
 end
 
---- bytes: of world/plain.lua: places = { [shard] = as of changes.place }: shards that have a new instance from then on;
+--- bytes: of world/plain.lua: places = { [shard] = from changes.place }: shards that have a new instance from then on;
 -- lost: former instances have died; or late = names, seconds: late.lua
 function wire.renewed(client, epoch, bytes)
   return head(wire.RENEWED, 0, 0, client) .. spack("<I4", epoch) .. bytes
