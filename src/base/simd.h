@@ -515,11 +515,6 @@ static inline bool aoi_lanes_holds(const double *p, double r, const double *lo, 
                                     aoi_f64_below(aoi_f64_load(hi), aoi_f64_add(at, reach)))) == 3;
 }
 
-/* Whether a point lies in a rectangle: x and y of the lower corner, of the upper corner. */
-static inline bool aoi_lanes_inside(const float *corners, const double *p) {
-    return (corners[0] <= p[0]) & (p[0] <= corners[2]) & (corners[1] <= p[1]) & (p[1] <= corners[3]);
-}
-
 /* Bit i: the line, x and y of one end and of the other, and segment i of four, x and y of one end and of the other, may
  * cross: of neither are both ends on one side of the other, by cross products of more than `within`. */
 static inline unsigned aoi_lanes_cross(const float (*ends)[4], const float *line, float within) {

@@ -99,7 +99,7 @@ static aoi_level *ready_level(aoi_list *g, uint32_t node, const aoi_bounds *b) {
     const double *pos = g->head.world->entities[g->head.world->nodes[node].owner].pos;
     aoi_level *y = aoi_level_for(g, fmax(b->reach[0], b->reach[1]));
     uint32_t edges = aoi_edge_count(aoi_list_dims(g));
-    bool ready = y && AOI_GROW(m, g->edges, g->edge_cap, ((size_t)node + 1) * (edges + 4)) &&
+    bool ready = y && AOI_GROW(m, g->edges, g->edge_cap, ((size_t)node + 1) * edges) &&
                  aoi_box_ready(g, y, pos, b->reach) && aoi_pool_reserve(m, &g->lists.pool, edges);
     return ready ? y : NULL;
 }

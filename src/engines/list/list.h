@@ -16,7 +16,7 @@ struct aoi_list {
     aoi_engine head;
     double hint;
     aoi_block_lists lists;
-    uint32_t *edges; /* of each node: edge_places and safe_region */
+    uint32_t *edges; /* of each node: edge_places */
     uint32_t edge_cap;
     aoi_level levels[AOI_MOST_LEVELS];
     int order[AOI_MOST_LEVELS], level_count; /* levels in use, by side */
@@ -33,16 +33,11 @@ static inline int aoi_list_dims(const aoi_list *g) {
 }
 
 AOI_INLINE uint32_t *aoi_edge_places_in(const aoi_list *g, int dims, uint32_t node) {
-    return g->edges + node * ((size_t)aoi_edge_count(dims) + 4);
+    return g->edges + node * (size_t)aoi_edge_count(dims);
 }
 
 static inline uint32_t *aoi_edge_places(const aoi_list *g, uint32_t node) {
     return aoi_edge_places_in(g, aoi_list_dims(g), node);
-}
-
-/* x and y of the lower corner, of the upper corner: positions of the owner.  Narrower rather than wider than it could be. */
-static inline float *aoi_safe_region(const aoi_list *g, uint32_t node) {
-    return (float *)(void *)(aoi_edge_places(g, node) + aoi_edge_count(aoi_list_dims(g)));
 }
 
 /* A node's `part` is its level, from 1 on. */

@@ -256,24 +256,23 @@ static inline bool has_edges(const aoi_world *w, uint32_t node) {
     return w->nodes[node].part != 0;
 }
 
-AOI_INLINE bool is_far(const aoi_list *g, int dims, uint32_t node, const double *to) {
-    const uint32_t *safe = aoi_edge_places_in(g, dims, node) + aoi_edge_count(dims);
-    return !aoi_lanes_inside((const float *)(const void *)safe, to);
+/* Whether a side of the node's box changes tile. */
+static inline bool is_far(const list_trip *p, uint32_t node) {
+    const aoi_node_record *n = p->world->nodes + node;
+    const aoi_tile_map *t = &p->g->levels[aoi_list_level(n)].map;
+    aoi_span was = aoi_tiles_span_around(t, p->from, n->reach[0], n->reach[1]);
+    aoi_span is = aoi_tiles_span_around(t, p->to, n->reach[0], n->reach[1]);
+    return memcmp(&was, &is, sizeof was) != 0;
 }
 
-/* Whether all parts stay in their tiles.  Most often a node's safe region tells of its level's point, too. */
-AOI_INLINE bool stays_near(list_trip *p, int dims) {
-    /* cppcheck-suppress ctuuninitvar ; the caller has set what is read */
+/* Whether all parts stay in their tiles. */
+static bool stays_near(const list_trip *p) {
     const aoi_list *g = p->g;
     const aoi_world *w = p->world;
-    uint64_t near = 0;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!has_edges(w, n)) continue;
-        if (is_far(g, dims, n, p->to)) return false;
-        near |= (uint64_t)1 << aoi_list_level(w->nodes + n);
-    }
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
+        if (has_edges(w, n) && is_far(p, n)) return false;
     for (int i = 0; i < g->level_count; i++)
-        if (!(near >> g->order[i] & 1) && !aoi_tiles_same(&g->levels[g->order[i]].map, p->from, p->to)) return false;
+        if (!aoi_tiles_same(&g->levels[g->order[i]].map, p->from, p->to)) return false;
     return true;
 }
 
@@ -282,7 +281,7 @@ AOI_INLINE void move_near_parts(list_trip *p, int dims, const double *to) {
     aoi_list *g = p->g;
     const aoi_world *w = p->world;
     for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (has_edges(w, n) && (p->near || !is_far(g, dims, n, p->to))) add_box(p, dims, n, to);
+        if (has_edges(w, n) && (p->near || !is_far(p, n))) add_box(p, dims, n, to);
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         if (p->near || aoi_tiles_same(&y->map, p->from, p->to)) add_point(p, dims, y, to);
@@ -308,7 +307,7 @@ static bool trip_ready(list_trip *p) {
     double reach[3];
     if (p->failed) return false;
     for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && !p->near; n = w->nodes[n].next) {
-        if (!has_edges(w, n) || !is_far(g, w->dims, n, p->to)) continue;
+        if (!has_edges(w, n) || !is_far(p, n)) continue;
         aoi_list_reach(w, n, reach);
         blocks += aoi_edge_count(w->dims);
         if (!aoi_box_ready(g, g->levels + aoi_list_level(w->nodes + n), p->to, reach)) return false;
@@ -341,7 +340,7 @@ static void move_far_parts(list_trip *p) {
         aoi_insert_point(g, y, p->entity, p->to);
     }
     for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (has_edges(w, n) && is_far(g, w->dims, n, p->to)) move_far_box(p, n);
+        if (has_edges(w, n) && is_far(p, n)) move_far_box(p, n);
 }
 
 /* ---- the move ---------------------------------------------------------------------------------------------------- */
@@ -367,7 +366,7 @@ int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to, bool prop
     p.to = p.passed.to = to;
     p.edges = p.count = p.passed.found = p.passed.count = 0;
     p.failed = false;
-    p.near = w->dims == 2 ? stays_near(&p, 2) : stays_near(&p, 3);
+    p.near = stays_near(&p);
     p.places = !propose || !p.near;
     if (propose && !p.near) aoi_grid_propose(w->grid, entity, to, true);
     move_near(&p, to);

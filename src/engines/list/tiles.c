@@ -123,24 +123,6 @@ bool aoi_box_ready(aoi_list *g, aoi_level *y, const double *at, const double *re
     return aoi_tiles_make_all(aoi_list_memory(g), &y->map, &s);
 }
 
-/* The bounds are rounded, as positions and edges are: the margin is larger than all that. */
-static void note_safe_region(const aoi_tile_map *t, const double *p, const double *reach, float *safe) {
-    for (int a = 0; a < 2; a++) {
-        bool endless = isinf(t->side); /* one tile for the whole plane: no place is beyond it */
-        double low = -INFINITY, high = INFINITY, size = fabs(p[a]) + reach[a] + (endless ? 0 : t->side);
-        double margin = size * 0x1p-22;
-        for (int i = -1; i <= 1 && !endless; i++) {
-            int32_t number = aoi_tiles_number(t, p[a] + i * reach[a]);
-            if (number <= -AOI_CELL_MOST || number >= AOI_CELL_MOST) size = INFINITY;
-            low = fmax(low, number * t->side - i * reach[a]);
-            high = fmin(high, (number + 1.0) * t->side - i * reach[a]);
-        }
-        bool tells = endless || (size < 1e30 && t->side > 1e-20); /* what a float can tell, with a margin */
-        safe[a] = tells ? (float)(low + margin) : 1;
-        safe[2 + a] = tells ? (float)(high - margin) : 0;
-    }
-}
-
 /* A box without an upper and lower end needs no edges of the height. */
 static int box_axes(const aoi_list *g, const double *reach) {
     return aoi_list_dims(g) == 3 && reach[2] <= DBL_MAX ? 3 : 2;
@@ -158,7 +140,6 @@ void aoi_insert_box(aoi_list *g, aoi_level *y, uint32_t node, const double *at, 
                     insert_entry(g, y, aoi_tiles_find(&y->map, tx, ty), a, AOI_NONE, aoi_edge_at(at, reach, a, side),
                                  aoi_ref_of(side, node));
         }
-    note_safe_region(&y->map, at, reach, aoi_safe_region(g, node));
 }
 
 void aoi_remove_box(aoi_list *g, aoi_level *y, uint32_t node) {
@@ -289,19 +270,6 @@ static const char *check_lists(aoi_list *g, const aoi_level *y, uint64_t *entrie
     return aoi_tiles_check(&y->map);
 }
 
-/* The corners of the safe region lie, with the box around them, in the same tiles. */
-static bool safe_region_holds(const aoi_list *g, const aoi_level *y, uint32_t node, const double *p, const double *r) {
-    const float *safe = aoi_safe_region(g, node);
-    aoi_span box = aoi_tiles_span_around(&y->map, p, r[0], r[1]);
-    if (!(safe[0] <= safe[2] && safe[1] <= safe[3])) return true;
-    for (int i = 0; i < 2; i++) {
-        double at[2] = {safe[2 * i], safe[2 * i + 1]};
-        aoi_span s = aoi_tiles_span_around(&y->map, at, r[0], r[1]);
-        if (memcmp(&s, &box, sizeof s) != 0 || !aoi_tiles_same(&y->map, at, p)) return false;
-    }
-    return true;
-}
-
 static const char *check_box(aoi_list *g, uint32_t node, uint64_t *expected) {
     const aoi_node_record *n = g->head.world->nodes + node;
     const aoi_level *y = g->levels + aoi_list_level(n);
@@ -312,7 +280,6 @@ static const char *check_box(aoi_list *g, uint32_t node, uint64_t *expected) {
     aoi_bounds b = aoi_bounds_of(g->head.world, node);
     if (!b.plain || b.idle) return "a node that is no plain box, or idle, has edges";
     if (y->most < reach[0] || y->most < reach[1]) return "a node is larger than its level knows";
-    if (!safe_region_holds(g, y, node, p, reach)) return "a safe region is too large";
     for (int a = 0; a < box_axes(g, reach); a++)
         for (int side = AOI_LOW; side <= AOI_HIGH; side++) {
             aoi_span s = aoi_tiles_span_of_edge(&box, a, side);

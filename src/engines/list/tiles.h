@@ -7,8 +7,7 @@
  *   entry     a point, or a low or high edge, and its slot          +---|---+---|---+  a point in its own, of every level
  *
  *   point_places  of an entity in a level: its place in each list
- *   edge_places   of a node: the places of its edges, by axis, side and parity of the tile; behind them
- *   safe_region   where its owner may go until a side of the box, or the owner's point in this level, changes tile */
+ *   edge_places   of a node: the places of its edges, by axis, side and parity of the tile */
 #ifndef AOI_TILES_H
 #define AOI_TILES_H
 
