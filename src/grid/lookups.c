@@ -55,6 +55,16 @@ void aoi_grid_watchers(aoi_grid *g, const aoi_grid_target *t, bool idle) {
     }
 }
 
+void aoi_grid_passing(aoi_grid *g, uint32_t node, const double *from, double slack, bool solid) {
+    const aoi_entity_record *owner = g->world->entities + g->world->nodes[node].owner;
+    aoi_bounds bounds = aoi_bounds_of(g->world, node);
+    aoi_borders b = aoi_borders_of(g->world->dims, &bounds);
+    b = grid_grown_borders(&b, 0, slack);
+    aoi_visitor v = {grid_visit_hits, &(grid_question){.world = g->world}, (uintptr_t)g->world->entities,
+                     (uintptr_t)g->world->entities, false};
+    g->world->steps += aoi_ring_query(&g->points, from, owner->pos, &b, solid, owner->place.cell, &v);
+}
+
 uint32_t aoi_grid_beside(const aoi_grid *g, uint32_t entity) {
     const aoi_bucket *b = g->points.buckets + g->world->entities[entity].place.slot / AOI_BUCKET_LANES;
     if (b->ref[0] != entity) return b->ref[0];

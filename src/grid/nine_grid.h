@@ -149,6 +149,9 @@ typedef struct aoi_grid_target { /* that nodes are looked for around */
 /* aoi_add_hit() for every node whose box, or what is round in it (ring.h), grown by the extent, contains the target before or
  * after its move, idle ones if they are wanted, and maybe others; each once. */
 void aoi_grid_watchers(aoi_grid *g, const aoi_grid_target *t, bool idle);
+/* aoi_add_hit() for every entity, which may have gone `slack` on each axis, that may have passed a border of the node, whose
+ * owner was `from`, and maybe others; each once.  solid: heights change. */
+void aoi_grid_passing(aoi_grid *g, uint32_t node, const double *from, double slack, bool solid);
 uint32_t aoi_grid_beside(const aoi_grid *g, uint32_t entity); /* another entity close by, or AOI_NONE */
 
 /* ---- outward.c: entities around a place by distance --------------------------------------------------------------------- */

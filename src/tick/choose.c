@@ -55,28 +55,21 @@ static bool join_is_mutual(const join_tick *t, uint32_t first) {
     return true;
 }
 
-/* The one that more than half of a sample are like, or AOI_NONE (Boyer and Moore 1981). */
-static uint32_t join_majority(const aoi_world *w, const join_sample *s,
-                              bool (*alike)(const aoi_world *, uint32_t, uint32_t)) {
+/* A node whose carrier more than half of a sample are like, or AOI_NONE (Boyer and Moore 1981). */
+static uint32_t join_majority(const aoi_world *w, const join_sample *s) {
     uint32_t most = AOI_NONE, lead = 0, votes = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         if (!lead) most = s->node[i];
-        lead += !lead || alike(w, most, s->node[i]) ? 1 : UINT32_MAX;
+        lead += !lead || join_same_carrier(w, most, s->node[i]) ? 1 : UINT32_MAX;
     }
-    for (uint32_t i = 0; i < s->count; i++) votes += alike(w, most, s->node[i]);
+    for (uint32_t i = 0; i < s->count; i++) votes += join_same_carrier(w, most, s->node[i]);
     return 2 * votes > s->count ? most : AOI_NONE;
 }
 
-static bool join_same_mask(const aoi_world *w, uint32_t n, uint32_t m) {
-    return w->nodes[n].mask == w->nodes[m].mask;
-}
-
-static void join_choose_sets(join_tick *t, const join_sample *s) {
+static void join_choose_usual(join_tick *t, const join_sample *s) {
     const aoi_world *w = t->world;
-    uint32_t usual = join_majority(w, s, join_same_carrier), mask = join_majority(w, s, join_same_mask);
-    uint32_t first = usual != AOI_NONE ? w->entities[w->nodes[usual].owner].nodes : AOI_NONE;
+    uint32_t most = join_majority(w, s), first = most != AOI_NONE ? w->entities[w->nodes[most].owner].nodes : AOI_NONE;
     if (first != AOI_NONE && join_is_mutual(t, first)) t->usual.node = first;
-    t->seldom = mask != AOI_NONE ? ~w->nodes[mask].mask : 0;
 }
 
 /* ---- how far ------------------------------------------------------------------------------------------------------ */
@@ -235,6 +228,6 @@ bool aoi_join_choose(join_tick *t) {
     if (t->world->dims == 3) join_bound_heights(t);
     t->origin[2] = t->space->moves.lo[2];
     t->usual.node = AOI_NONE;
-    if (t->reach >= 0) join_choose_sets(t, &s);
+    if (t->reach >= 0) join_choose_usual(t, &s);
     return true;
 }

@@ -139,7 +139,7 @@ AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t enti
     if (!usual && !join_note_wide(t, entity, false)) return false;
     for (uint32_t n = r->nodes; usual && n != AOI_NONE; n = w->nodes[n].next) t->usual.mask |= w->nodes[n].mask;
     join_note_place(f, r->pos, was, moves, note);
-    int class = (moves ? 0 : JOIN_STILL) | (r->kind & ~f->seldom ? 0 : JOIN_SELDOM) | (usual ? 0 : JOIN_ODD);
+    int class = (moves ? 0 : JOIN_STILL) | (usual ? 0 : JOIN_ODD);
     return note->cell == JOIN_NOWHERE || join_count_item(t, class, r->kind, note);
 }
 

@@ -11,11 +11,11 @@
  *   probes.c    areas -> probes: borders in fixed point; several concentric ones of a watcher are one probe
  *   scan.c      watchers and the spans around them -> hits
  *   verdicts.c  hits -> changes: by the columns where they are sure, else by the rule on doubles
- *   wide.c      areas too large for 16 bits, one by one, over all entities as floats
+ *   wide.c      areas too large for 16 bits, one by one, over what the grid finds around them
  *
- * Sets.  Items that move and items that stand still are sorted apart, as two that stand still do not change; so are those
- * whose kind few nodes look for.  Most watchers often carry the same areas, as far to the left as to the right: what one
- * of them sees the other does, so that these are a set of their own and a couple of them is compared once, for both.  An entity that goes far is no item: it
+ * Sets.  Items that move and items that stand still are sorted apart, as two that stand still do not change.  Most
+ * watchers often carry the same areas, as far to the left as to the right: what one of them sees the other does, so that
+ * these are a set of their own and a couple of them is compared once, for both.  An entity that goes far is no item: it
  * looks around both its places by itself, in both directions.
  *
  * Lines go in strips.  A strip reads the items and writes its own buffer, and buffers are recorded in the order of the
@@ -46,11 +46,10 @@ enum {
 
 enum { /* what an item is: its set */
        JOIN_STILL = 1,
-       JOIN_SELDOM = 2,  /* of kinds that few nodes look for */
-       JOIN_ODD = 4,     /* does not carry the usual areas, and those alone */
-       JOIN_ARRIVED = 8, /* one that has gone far, where it is */
-       JOIN_GONE = 9,    /* the same, where it was */
-       JOIN_CLASSES = 10
+       JOIN_ODD = 2,     /* does not carry the usual areas, and those alone */
+       JOIN_ARRIVED = 4, /* one that has gone far, where it is */
+       JOIN_GONE = 5,    /* the same, where it was */
+       JOIN_CLASSES = 6
 };
 
 enum { JOIN_ROUND = 1, JOIN_MANY = 2, JOIN_SHAPED = 4, JOIN_TALL = 8, JOIN_KINDS = 16 }; /* kinds of probes */
@@ -94,7 +93,6 @@ typedef struct join_tick {
     double reach, typical;   /* of nodes that are not wide; the root of the mean of their squares */
     double way;              /* items have gone no farther on an axis */
     double low, high;        /* of all heights, two moves included */
-    uint64_t seldom;         /* kinds that few nodes look for */
     join_usual usual;
     int line_bits, bin_bits;
     int range;            /* reach and two moves, in fixed point */
