@@ -31,11 +31,9 @@ static void find_among_few(aoi_space *s) {
     s->world.steps += w->node_top;
 }
 
-/* Its own nodes may be among them. */
-static void find_nodes(aoi_space *s, uint32_t entity, double extent, bool idle, bool by_index) {
+void aoi_find_nodes(aoi_space *s, const double *at, double extent, bool idle, bool by_index) {
     aoi_world *w = &s->world;
     w->hit_count = 0;
-    const double *at = w->entities[entity].pos;
     if (w->node_top <= AOI_FEW_WATCHERS && !by_index) find_among_few(s);
     else aoi_grid_watchers(&s->index.grid, &(aoi_grid_target){at, at, extent, 0, true}, idle);
     for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home) aoi_add_hit(w, n);
@@ -43,7 +41,7 @@ static void find_nodes(aoi_space *s, uint32_t entity, double extent, bool idle, 
 
 void aoi_find_watchers(aoi_space *s, uint32_t entity, double extent, bool idle, bool by_index) {
     aoi_world *w = &s->world;
-    find_nodes(s, entity, extent, idle, by_index);
+    aoi_find_nodes(s, w->entities[entity].pos, extent, idle, by_index);
     uint32_t others = 0;
     for (uint32_t i = 0; i < w->hit_count; i++) /* an entity does not watch itself */
         if (w->nodes[w->hits[i]].owner != entity) w->hits[others++] = w->hits[i];
@@ -148,7 +146,7 @@ int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int6
     const aoi_world *w = &s->world;
     const aoi_override_record *r;
     size_t shown = aoi_overrides_count(&s->overrides);
-    find_nodes(s, e, aoi_extent_of(s, e), true, false);
+    aoi_find_nodes(s, w->entities[e].pos, aoi_extent_of(s, e), true, false);
     if (!aoi_answer_ready(s, w->hit_count + shown, true)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++) answer_viewer(s, w->hits[i], is_found(s, w->hits[i], e));
     r = shown ? aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_TARGET, e) : NULL;

@@ -427,7 +427,9 @@ static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
 
 void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* into world.hits */
 void aoi_find_in_box(aoi_space *s, const double *lo, const double *hi); /* the same for lo..hi, which may be infinite */
-/* Bounded and unbounded ones, not its own; idle: idle ones, too; by_index: by the grid even where looking at each node is less. */
+/* Nodes whose areas, grown by the extent, hold a place, bounded and unbounded ones, and maybe others; idle: idle ones, too;
+ * by_index: by the grid even where looking at each node is less.  The same around an entity, but its own. */
+void aoi_find_nodes(aoi_space *s, const double *at, double extent, bool idle, bool by_index);
 void aoi_find_watchers(aoi_space *s, uint32_t entity, double extent, bool idle, bool by_index);
 
 /* The host's user data of a node, or of one that has gone while events of it wait. */

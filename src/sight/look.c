@@ -10,29 +10,22 @@ enum { WATCHES_AHEAD = 4, PAIRS_AHEAD = 12, PLACES_AHEAD = 6 }; /* whose memory 
 
 /* ---- what is to be tested ---------------------------------------------------------------------------------------- */
 
-/* Watches of that reach whose owners stand within it of the box. */
-static bool notice_near(aoi_sight *g, const struct aoi_wall_box *box, int exponent) {
+/* Watches whose areas touch the box. */
+static bool notice_near(aoi_sight *g, const struct aoi_wall_box *box) {
     aoi_space *s = g->layer.space;
-    const double wide = (1 + 0x1p-40), reach = ldexp(1, exponent);
-    double at[2], half[2];
+    double at[2], half = 0;
     for (int a = 0; a < 2; a++) {
         at[a] = box->lo[a] / 2 + box->hi[a] / 2;
-        half[a] = (box->hi[a] / 2 - box->lo[a] / 2 + reach) * wide;
+        half = fmax(half, box->hi[a] / 2 - box->lo[a] / 2);
     }
-    aoi_find_targets(s, at, half);
-    bool failed = s->world.failed;
+    aoi_find_nodes(s, at, half * 1.4143, true, false); /* to its corners */
+    bool found = !s->world.failed;
     s->world.failed = false;
-    for (uint32_t i = 0; i < s->world.hit_count && !failed; i++) {
-        uint32_t e = s->world.hits[i], k = e < g->thing_cap ? g->things[e].watches : AOI_NONE;
-        for (; k != AOI_NONE; k = g->watches[k]->next)
-            if (g->watches[k]->reach == exponent) aoi_watch_stale(g, g->watches[k]);
+    for (uint32_t i = 0; i < s->world.hit_count && found; i++) {
+        aoi_watch *n = aoi_watch_of(g, s->world.hits[i]);
+        if (n) aoi_watch_stale(g, n);
     }
-    return !failed;
-}
-
-static void notice_everywhere(aoi_sight *g, bool unbounded_only) {
-    for (uint32_t k = 0; k < g->watch_top; k++)
-        if (g->watches[k] && (!unbounded_only || g->watches[k]->reach == INT32_MAX)) aoi_watch_stale(g, g->watches[k]);
+    return found;
 }
 
 /* A large target is seen from farther by its extent: a line passes walls within the reach of the watcher, or within the
@@ -56,16 +49,13 @@ static void notice_large(aoi_sight *g) {
 static bool notice_walls(aoi_sight *g) {
     aoi_wall_changes *c = &g->changes;
     if (c->count > g->watch_count) {
-        notice_everywhere(g, false);
+        for (uint32_t k = 0; k < g->watch_top; k++)
+            if (g->watches[k]) aoi_watch_stale(g, g->watches[k]);
         c->count = 0;
     }
     if (c->count) notice_large(g);
-    for (uint32_t k = 0; k < g->reach_count && c->count; k++) {
-        int exponent = g->reaches[k].exponent;
-        if (exponent == INT32_MAX) notice_everywhere(g, true);
-        for (uint32_t i = 0; i < c->count && exponent != INT32_MAX; i++)
-            if (!notice_near(g, c->boxes + i, exponent)) return false;
-    }
+    for (uint32_t i = 0; i < c->count; i++)
+        if (!notice_near(g, c->boxes + i)) return false;
     c->count = 0;
     return true;
 }

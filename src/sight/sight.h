@@ -53,7 +53,6 @@ typedef struct aoi_watch { /* a node of the sight; it stays after the node until
     uint32_t next;   /* of the same owner */
     uint32_t pairs;  /* chain */
     uint32_t linger; /* ticks */
-    int reach;       /* exponent of its farthest reach, of sight->reaches */
     bool stale, gone;
     bool holds; /* gone, and its node's slot is held for events that are not made yet */
 } aoi_watch;
@@ -62,11 +61,6 @@ typedef struct aoi_thing { /* an entity that is a target or carries a watch */
     uint32_t targets, watches;
     bool moved; /* listed */
 } aoi_thing;
-
-typedef struct aoi_reach { /* so many watches reach at most 2^exponent */
-    int exponent;
-    uint32_t count;
-} aoi_reach;
 
 /* A synchroniser has a sight of its own between its clients' nodes and their pictures: it takes what they gain and lose
  * instead of events. */
@@ -91,9 +85,8 @@ struct aoi_sight {
     uint32_t *moved; /* entities; room for all things, as of the lists below for all watches and pairs */
     uint32_t *stale; /* watches */
     uint32_t *due;   /* pairs */
-    aoi_reach *reaches;
     uint32_t thing_cap, watch_cap, watch_top, watch_count, low_watch, pair_cap, pair_top, pair_count, free_pair;
-    uint32_t moved_cap, moved_count, stale_cap, stale_count, due_cap, due_count, reach_cap, reach_count;
+    uint32_t moved_cap, moved_count, stale_cap, stale_count, due_cap, due_count;
     uint64_t seen, tested;
     aoi_event_queue queue;
     unsigned char *saved; /* the last message that was made of it */

@@ -113,25 +113,6 @@ void aoi_pair_free(aoi_sight *g, uint32_t pair) {
     g->pair_count--;
 }
 
-/* ---- how far nodes reach ----------------------------------------------------------------------------------------- */
-
-static int reach_exponent(const aoi_sight *g, uint32_t node) {
-    const double *reach = g->layer.space->world.nodes[node].reach;
-    double most = fmax(reach[0], reach[1]);
-    int e = -1080;
-    if (isinf(most)) return INT32_MAX;
-    if (most > 0) (void)frexp(most, &e);
-    return e;
-}
-
-static void reach_count(aoi_sight *g, int exponent, int more) {
-    uint32_t i = 0;
-    while (i < g->reach_count && g->reaches[i].exponent != exponent) i++;
-    if (i == g->reach_count) g->reaches[g->reach_count++] = (aoi_reach){exponent, 0};
-    g->reaches[i].count += (uint32_t)more;
-    if (!g->reaches[i].count) g->reaches[i] = g->reaches[--g->reach_count];
-}
-
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 aoi_watch *aoi_watch_of(const aoi_sight *g, uint32_t node) {
@@ -152,8 +133,7 @@ static aoi_watch *watch_new(aoi_sight *g, uint32_t owner) {
     uint32_t k = g->low_watch;
     while (k < g->watch_top && g->watches[k]) k++;
     if (!things_ready(g, owner) || !AOI_GROW(m, g->watches, g->watch_cap, k + (size_t)1) ||
-        !AOI_GROW(m, g->stale, g->stale_cap, g->watch_cap) ||
-        !AOI_GROW(m, g->reaches, g->reach_cap, g->watch_cap + (size_t)1))
+        !AOI_GROW(m, g->stale, g->stale_cap, g->watch_cap))
         return NULL;
     aoi_watch *n = aoi_resize(m, NULL, 0, sizeof *n);
     if (!n) return NULL;
@@ -196,8 +176,6 @@ static int watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area
     n->client = client;
     n->next = g->things[owner].watches;
     g->things[owner].watches = n->number;
-    n->reach = reach_exponent(g, n->node);
-    reach_count(g, n->reach, 1);
     g->changes.wanted = true;
     if (out) *out = node;
     return AOI_OK;
@@ -263,7 +241,6 @@ static void sight_end(aoi_layer_node *node) {
     uint64_t client = n->client;
     while (*link != n->number) link = &g->watches[*link]->next;
     *link = n->next;
-    reach_count(g, n->reach, -1);
     n->gone = true;
     for (uint32_t p = n->pairs; p != AOI_NONE; p = g->pairs[p].of_watch[0]) pair_part(g, p);
     n->holds = n->pairs != AOI_NONE;
@@ -273,12 +250,7 @@ static void sight_end(aoi_layer_node *node) {
 }
 
 static void sight_changed(aoi_layer_node *node) {
-    aoi_watch *n = (aoi_watch *)node;
-    aoi_sight *g = (aoi_sight *)node->layer;
-    reach_count(g, n->reach, -1);
-    n->reach = reach_exponent(g, n->node);
-    reach_count(g, n->reach, 1);
-    aoi_watch_stale(g, n);
+    aoi_watch_stale((aoi_sight *)node->layer, (aoi_watch *)node);
 }
 
 static void sight_moved(aoi_layer *layer, uint32_t entity) {
@@ -313,7 +285,6 @@ static void sight_free(aoi_layer *layer) {
     AOI_FREE(m, g->moved, g->moved_cap);
     AOI_FREE(m, g->stale, g->stale_cap);
     AOI_FREE(m, g->due, g->due_cap);
-    AOI_FREE(m, g->reaches, g->reach_cap);
     AOI_FREE(m, g->saved, g->saved_cap);
     aoi_resize(m, g, sizeof *g, 0);
 }
