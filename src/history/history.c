@@ -6,8 +6,8 @@
 
 #include "core/rule.h"
 
-enum { SLOTS_AHEAD = 12, TRACES_AHEAD = 6, CELLS_AHEAD = 3 }; /* whose memory is prefetched */
-enum { HISTORY_MOVED = 1, HISTORY_LOOKS = 2 };                /* why an entity is dirty; it may have entered, too */
+enum { SLOTS_AHEAD = 12, TRACES_AHEAD = 6 };   /* whose memory is prefetched */
+enum { HISTORY_MOVED = 1, HISTORY_LOOKS = 2 }; /* why an entity is dirty; it may have entered, too */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -245,33 +245,24 @@ AOI_INLINE bool note_moved(const noting *n, uint32_t row, const double *pos, uin
     return n->per_side == 0 || aoi_past_is_in_cell(r, n->per_side, pos);
 }
 
-/* An entity that has moved on in its row, as most do, and nothing else, is noted there.  Traces that come into another cell
- * are put aside, in the front of the same list: cells are read when all are known, so that their memory can be fetched
- * ahead. */
+/* An entity that has moved on in its row, as most do, and nothing else, is noted there. */
 static bool note_movers(aoi_history *h, uint32_t tick) {
     const aoi_space *s = h->layer.space;
     const aoi_world *w = &s->world;
-    uint32_t *dirty = h->dirty, column = tick % h->columns, count = h->dirty_count, crossed = 0;
+    const uint32_t *dirty = h->dirty, column = tick % h->columns, count = h->dirty_count;
     uint8_t *is_dirty = h->is_dirty;
     noting n = begin_noting(h, column);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t entity = dirty[i], row = entity < n.row_at_cap ? n.row_at[entity] : AOI_NONE;
         if (i + SLOTS_AHEAD < count) AOI_PREFETCH(w->entities + dirty[i + SLOTS_AHEAD]);
         if (row != AOI_NONE && is_dirty[entity] == HISTORY_MOVED) {
-            bool stays = note_moved(&n, row, aoi_position_now(s, entity), tick);
-            dirty[crossed] = n.rows[row].trace; /* without a branch: written, and kept if it counts */
-            crossed += !stays;
+            const double *pos = aoi_position_now(s, entity);
+            if (!note_moved(&n, row, pos, tick) && !aoi_past_put(h, n.rows[row].trace, pos, tick)) return false;
         } else {
             if (!note_entity(h, entity, tick)) return false;
             n = begin_noting(h, column);
         }
         is_dirty[entity] = 0;
-    }
-    for (uint32_t i = 0; i < crossed; i++) {
-        if (i + SLOTS_AHEAD < crossed) AOI_PREFETCH(h->traces + dirty[i + SLOTS_AHEAD]);
-        for (uint32_t k = 0; k < 3; k++)
-            if (i + CELLS_AHEAD * (3 - k) < crossed) aoi_past_fetch(h, dirty[i + CELLS_AHEAD * (3 - k)], tick, (int)k);
-        if (!aoi_past_put(h, dirty[i], aoi_trace_place(h, dirty[i], tick), tick)) return false;
     }
     return true;
 }

@@ -123,8 +123,6 @@ static inline bool aoi_past_is_in_cell(const aoi_past_row *r, double per_side, c
     return (x >= r->cell[0]) & (x < r->cell[0] + 1) & (y >= r->cell[1]) & (y < r->cell[1] + 1);
 }
 bool aoi_past_put(aoi_history *h, uint32_t trace, const double *pos, uint32_t tick); /* false: memory is refused */
-/* What that reads of one with a row, in three steps, 0 to 2, as each follows from the one before. */
-void aoi_past_fetch(const aoi_history *h, uint32_t trace, uint32_t tick, int step);
 void aoi_past_end(aoi_history *h, uint32_t trace, uint32_t tick); /* it is not there as of that tick */
 void aoi_past_sweep(aoi_history *h); /* drops stays of some cells that have ended before the window */
 /* Into world.hits: the traces whose extents came within reach of a place on the first two axes at that tick, and maybe

@@ -6,7 +6,6 @@
  * question reads some three cells.  The cells of level k + 1 are 2^k times as wide. */
 #include "history/history.h"
 
-enum { CELLS_AT_ONCE = 16, STAYS_A_LINE = 5 };
 enum { MISFITS = 32, SWEEP_ONE_IN = 32 }; /* questions of another size before the cells are made anew; cells a tick */
 
 static double side_for(double reach) {
@@ -130,18 +129,6 @@ static bool file_stay(aoi_history *h, uint32_t trace, const double *pos, uint32_
     return true;
 }
 
-void aoi_past_fetch(const aoi_history *h, uint32_t trace, uint32_t tick, int step) {
-    const aoi_trace *t = h->traces + trace;
-    const double *pos = aoi_trace_place(h, trace, tick);
-    uint32_t hash = cell_hash(0, aoi_cell_number(pos[0], h->per_side), aoi_cell_number(pos[1], h->per_side));
-    uint32_t at = AOI_SEEK, c = step ? aoi_index_next(&h->cell_index, hash, &at) : AOI_NONE;
-    if (step == 0) aoi_index_fetch(&h->cell_index, hash);
-    if (step == 0 && t->cell != AOI_NONE) AOI_PREFETCH(h->cells + t->cell);
-    if (step == 1 && c != AOI_NONE) AOI_PREFETCH(h->cells + c);
-    if (step == 1 && t->cell != AOI_NONE) AOI_PREFETCH(h->cells[t->cell].stays + t->stay);
-    if (step == 2 && c != AOI_NONE) AOI_PREFETCH(h->cells[c].stays + h->cells[c].count);
-}
-
 bool aoi_past_put(aoi_history *h, uint32_t trace, const double *pos, uint32_t tick) {
     uint32_t row = h->row_of[trace];
     if (h->side == 0) return true;
@@ -212,39 +199,20 @@ static void add_all(aoi_history *h, uint32_t tick) {
         if (aoi_trace_was(h->traces + t, tick)) aoi_add_hit(&h->layer.space->world, t);
 }
 
-typedef struct past_cells { /* some that are asked, in three steps: each is in the cache when the next one reads it */
-    uint32_t count;
-    int32_t cx[CELLS_AT_ONCE], cy[CELLS_AT_ONCE];
-} past_cells;
-
-static void add_cells(aoi_history *h, uint32_t level, uint32_t tick, past_cells *c) {
-    uint32_t found = 0, cell[CELLS_AT_ONCE];
-    for (uint32_t i = 0; i < c->count; i++) aoi_index_fetch(&h->cell_index, cell_hash(level, c->cx[i], c->cy[i]));
-    for (uint32_t i = 0; i < c->count; i++) {
-        cell[found] = find_cell(h, level, c->cx[i], c->cy[i]);
-        if (cell[found] == AOI_NONE) continue;
-        for (uint32_t k = 0; k < h->cells[cell[found]].count; k += STAYS_A_LINE)
-            AOI_PREFETCH(h->cells[cell[found]].stays + k);
-        found++;
-    }
-    for (uint32_t i = 0; i < found; i++) add_stays(h, h->cells + cell[i], tick);
-    c->count = 0;
-}
-
 /* False: it has more cells than there are. */
 static bool add_level(aoi_history *h, uint32_t level, uint32_t tick, const double *at, double reach) {
     double inverse = 1 / level_side(h, level);
     aoi_span span = {aoi_cell_number(at[0] - reach, inverse), aoi_cell_number(at[1] - reach, inverse),
                      aoi_cell_number(at[0] + reach, inverse), aoi_cell_number(at[1] + reach, inverse)};
     uint64_t wide = (uint64_t)(span.x1 - (int64_t)span.x0) + 1, high = (uint64_t)(span.y1 - (int64_t)span.y0) + 1;
-    past_cells cells = {.count = 0};
     if (wide * high > h->cell_count) return false;
     for (int32_t cy = span.y0; cy <= span.y1; cy++)
+        for (int32_t cx = span.x0; cx <= span.x1; cx++) aoi_index_fetch(&h->cell_index, cell_hash(level, cx, cy));
+    for (int32_t cy = span.y0; cy <= span.y1; cy++)
         for (int32_t cx = span.x0; cx <= span.x1; cx++) {
-            cells.cx[cells.count] = cx, cells.cy[cells.count++] = cy;
-            if (cells.count == CELLS_AT_ONCE) add_cells(h, level, tick, &cells);
+            uint32_t c = find_cell(h, level, cx, cy);
+            if (c != AOI_NONE) add_stays(h, h->cells + c, tick);
         }
-    add_cells(h, level, tick, &cells);
     return true;
 }
 
