@@ -5,20 +5,18 @@
  *
  *   areas[node].user_data --> aoi_layer_node, the head of what the layer keeps of the node --> aoi_layer --> its class
  *
- * Sightings wait for the tick of their layer, or until very many have come together: sorted by node they cost half.  A
- * call that fails cuts its own off; those of a node that goes are void.  In a sighting a target has the name that its
- * layer gave it.  Several layers may be open on a space; without one each of these costs one predictable branch. */
+ * Sightings wait for the tick of their layer, or until very many have come together.  A call that fails cuts its own off;
+ * those of a node that goes are void.  In a sighting a target has the name that its layer gave it.  Several layers may be open on a space; without one each of these costs one predictable branch. */
 #ifndef AOI_LAYER_HOOK_H
 #define AOI_LAYER_HOOK_H
 
 #include "core/event_queue.h"
 
 enum { AOI_SIGHTINGS = 256, AOI_SIGHTINGS_A_NODE = 16 }; /* that wait, at most, before a call */
-enum { AOI_SIGHTING_DONE = INT32_MAX };                  /* instead of a name: it has been applied */
 
 typedef struct aoi_sighting {
     uint32_t node;
-    uint32_t name : 31; /* of the target, or DONE */
+    uint32_t name : 31; /* of the target */
     uint32_t enters : 1;
 } aoi_sighting;
 
@@ -30,11 +28,10 @@ typedef struct aoi_layer_node { /* the head of the record of a flagged node */
 } aoi_layer_node;
 
 typedef struct aoi_layer_class { /* those that may be NULL are marked so */
-    /* A name for the target, less than AOI_SIGHTING_DONE, that is good until the sighting is applied; AOI_NONE: memory is
+    /* A name for the target, less than 2^31, that is good until the sighting is applied; AOI_NONE: memory is
      * refused. */
     uint32_t (*name)(aoi_layer *, uint32_t target);
     bool (*see)(aoi_layer_node *, uint32_t name, bool enters); /* false: memory refused, nothing has changed */
-    void (*grouped)(aoi_layer_node *);                         /* may be NULL: sightings of the node wait, sorted */
     void (*prefetch)(const aoi_layer_node *, uint32_t name,
                      bool record);                        /* may be NULL: what `see` reads; the node's record */
     bool (*saw)(const aoi_layer_node *, uint32_t target); /* whether the node saw the target at the last tick */
@@ -80,9 +77,6 @@ bool aoi_node_is_recorded(const aoi_space *s, uint32_t node);   /* by journals, 
 
 uint32_t aoi_sighting_name(const aoi_space *s, uint32_t node, uint32_t target);
 bool aoi_layers_see(aoi_space *s); /* applies all sightings; false: memory refused, some wait */
-/* At the beginning of a tick: sorts them by node and tells `grouped`; aoi_layer_see applies those of one node. */
-bool aoi_layers_group(aoi_space *s);
-bool aoi_layer_see(aoi_space *s, uint32_t node, uint32_t next); /* next: the node whose are applied next, or AOI_NONE */
 
 /* To every layer of the chain. */
 void aoi_layers_entered(aoi_layer *first, uint32_t entity);

@@ -113,7 +113,6 @@ void aoi_close(aoi_space *s) {
     AOI_FREE(m, w->areas, w->area_cap);
     aoi_free_movers(s);
     AOI_FREE(m, s->sightings, s->sighting_cap);
-    AOI_FREE(m, s->sighting_ends, s->sighting_end_cap);
     free_scratch(s);
     aoi_memory last = *m;
     aoi_resize(&last, s, sizeof *s, 0);

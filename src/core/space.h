@@ -129,10 +129,7 @@ struct aoi_space {
     aoi_journal *journal;                                 /* what records it, or NULL */
     aoi_observer *observers;                              /* chain of those that are open on it */
     aoi_sighting *sightings;                              /* events of layers' nodes that are not applied yet */
-    uint32_t *sighting_ends;                              /* by node: where those of each end, while they are sorted */
     uint32_t sighting_cap, sighting_count, sighting_call; /* call: where those of the present call begin */
-    uint32_t sightings_sorted, sightings_left;            /* how many are sorted by node, and not applied yet */
-    uint32_t sighting_nodes, sighting_end_cap;
     aoi_pair_undo *undo;
     uint32_t undo_cap, undo_count;
     aoi_row *rows;

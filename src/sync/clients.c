@@ -188,7 +188,6 @@ static uint32_t sync_name(aoi_layer *layer, uint32_t target) {
 
 const aoi_layer_class aoi_sync_layer = {.name = sync_name,
                                         .see = aoi_view_sighting,
-                                        .grouped = aoi_view_grouped,
                                         .prefetch = aoi_view_prefetch,
                                         .saw = aoi_view_saw,
                                         .end = aoi_view_end,

@@ -91,16 +91,3 @@ bool aoi_view_saw(const aoi_layer_node *view, uint32_t target) {
     if (i == AOI_NONE) return false;
     return c->viewed ? aoi_picture_saw(c)[i] >> v->index & 1 : c->flags[i] & AOI_RECORD_SAW;
 }
-
-void aoi_view_grouped(aoi_layer_node *view) {
-    const aoi_client_view *v = (const aoi_client_view *)view;
-    if (aoi_view_client(v)) aoi_client_changed(aoi_view_client(v));
-}
-
-/* Those of its views wait together. */
-bool aoi_client_see(const aoi_client *c) {
-    const uint32_t next = c->next == AOI_NONE ? AOI_NONE : aoi_client_next(c)->view.node;
-    for (const aoi_client_view *v = c->view.next; v; v = v->next)
-        if (!aoi_layer_see(c->sync->space, v->node, AOI_NONE)) return false;
-    return aoi_layer_see(c->sync->space, c->view.node, next);
-}

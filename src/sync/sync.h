@@ -417,11 +417,9 @@ static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
 extern const aoi_layer_class aoi_sync_layer;
 int aoi_sync_open_as(aoi_space *s, const aoi_sync_options *o, uint32_t number, aoi_sync **out); /* a stand-in */
 bool aoi_view_sighting(aoi_layer_node *view, uint32_t track, bool enters);
-void aoi_view_grouped(aoi_layer_node *view);
 void aoi_view_prefetch(const aoi_layer_node *view, uint32_t track, bool picture);
 bool aoi_view_saw(const aoi_layer_node *view, uint32_t target);
 void aoi_view_end(aoi_layer_node *view);
-bool aoi_client_see(const aoi_client *c);    /* what its views have seen goes into its picture; false: memory refused */
 void aoi_client_end(aoi_client *c);          /* its first view's node is being freed */
 bool aoi_client_time(aoi_client *c);         /* some of its news wait from now on; false: memory refused */
 void aoi_sync_drop_orphans(aoi_sync *y);     /* nodes of views whose client has ended */

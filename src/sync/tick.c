@@ -552,7 +552,7 @@ static void apply(aoi_client *c) {
 int aoi_sync_begin(aoi_sync *y) {
     aoi_sync_drop_orphans(y);
     if (y->sight && aoi_sight_tick(y->sight) != AOI_OK) return AOI_ENOMEM;
-    if (!aoi_settle(y->space) || !aoi_layers_group(y->space)) return AOI_ENOMEM;
+    if (!aoi_settle(y->space) || !aoi_layers_see(y->space)) return AOI_ENOMEM;
     y->now++;
     y->packed = NULL;
     y->changes++;
@@ -564,7 +564,7 @@ int aoi_sync_begin(aoi_sync *y) {
 int aoi_sync_next(aoi_sync *y, aoi_message *out) {
     *out = (aoi_message){0};
     for (aoi_client *c; (c = y->first) != NULL && !aoi_tick_after(c->queued_for, y->now);) {
-        if (!aoi_client_see(c) || !pack(c)) return AOI_ENOMEM;
+        if (!aoi_layers_see(y->space) || !pack(c)) return AOI_ENOMEM;
         if (!y->writer.records && !c->anew) {
             apply(c);
             continue;
