@@ -124,14 +124,12 @@ static double join_choose_way(const join_tick *t, const join_movers *m) {
 
 /* Where doubles do not suffice all nodes are wide. */
 static void join_choose_scale(join_tick *t, const join_sample *s, const join_movers *m) {
-    double reach[JOIN_SAMPLE], sum = 0;
+    double reach[JOIN_SAMPLE];
     for (uint32_t i = 0; i < s->count; i++) {
         const aoi_node_record *n = t->world->nodes + s->node[i];
         reach[i] = fmax(n->reach[0], n->reach[1]);
     }
     t->reach = join_quantile(reach, s->count, JOIN_MOST_WIDE);
-    for (uint32_t i = 0; i < s->count; i++) sum += pow(fmin(reach[i] / t->reach, 1), 2);
-    t->typical = sqrt(sum / s->count) * t->reach;
     t->way = join_choose_way(t, m);
     double top = join_quantile(m->size, m->count, JOIN_MOST_FAR);
     t->scale = fmin(JOIN_LARGEST / (t->reach + 2 * t->way), 0x1p47 / top);
@@ -143,29 +141,20 @@ static void join_choose_scale(join_tick *t, const join_sample *s, const join_mov
 
 /* ---- lines and bins ----------------------------------------------------------------------------------------------- */
 
-/* What a watcher costs at this height of lines, by a rough model: items around it, sixteen at a time, and its lines. */
-static double join_cost(const join_tick *t, double density, double height) {
-    double r = t->typical * t->scale + 2 * t->way * t->scale, lines = 2 * r / height + 1;
-    return lines * (density * height * (2 * r + height / 4) / JOIN_LANES + 0.9);
-}
-
 static double join_most_cells(const join_tick *t) {
     return fmin(t->world->entity_count + 64.0, 0x1p26);
 }
 
+/* Lines are half as high as the farthest areas reach, where they are no more than items; else as high. */
 static void join_choose_lines(join_tick *t) {
     const aoi_travel *m = &t->space->moves;
-    double most = join_most_cells(t), extent[2], best = INFINITY, margin = (t->range + 2) / t->scale;
+    double most = join_most_cells(t), extent[2], margin = (t->range + 2) / t->scale;
     for (int a = 0; a < 2; a++) {
         t->origin[a] = m->lo[a] - margin;
         extent[a] = (m->hi[a] - t->origin[a] + margin) * t->scale;
     }
-    double area = extent[0] * extent[1], density = t->world->entity_count / area;
-    t->line_bits = JOIN_LINE_BITS;
-    for (int bits = JOIN_LINE_BITS; bits > JOIN_LINE_BITS - 8; bits--) {
-        double cost = join_cost(t, density, ldexp(1, bits));
-        if (cost < best && area * ldexp(4, -2 * bits) < most) best = cost, t->line_bits = bits;
-    }
+    double area = extent[0] * extent[1];
+    t->line_bits = JOIN_LINE_BITS - (area * ldexp(4, -2 * (JOIN_LINE_BITS - 1)) < most);
     t->bin_bits = t->line_bits - 2;
     while (t->bin_bits < t->line_bits && area * ldexp(1, -t->bin_bits - t->line_bits) > most) t->bin_bits++;
     t->window[0] = (int64_t)fmin(extent[0] * ldexp(1, -t->bin_bits) + 1, 0x1p60);

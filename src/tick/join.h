@@ -90,7 +90,7 @@ typedef struct join_tick {
     aoi_space *space;
     aoi_world *world;
     double origin[3], scale; /* fixed-point units per unit of length */
-    double reach, typical;   /* of nodes that are not wide; the root of the mean of their squares */
+    double reach;            /* of nodes that are not wide */
     double way;              /* items have gone no farther on an axis */
     double low, high;        /* of all heights, two moves included */
     join_usual usual;

@@ -52,8 +52,8 @@ typedef struct join_spans { /* of items: in some lines those of the same bins */
     bool sparse;            /* as of the set */
 } join_spans;
 
-/* A watcher looks as far down as up, a line has 2^7 units at least, and three spans are six numbers. */
-enum { JOIN_MOST_SEAM = 6 * ((2 * (JOIN_LARGEST + JOIN_ROUNDED) >> (JOIN_LINE_BITS - 7)) + 3) };
+/* A watcher looks as far down as up, a line has 2^13 units at least, and three spans are six numbers. */
+enum { JOIN_MOST_SEAM = 6 * ((2 * (JOIN_LARGEST + JOIN_ROUNDED) >> (JOIN_LINE_BITS - 1)) + 3) };
 
 /* Lines and bins beyond an end go on at the other: spans of any kind, as rows of two numbers. */
 static AOI_NOINLINE void join_span_seam(const join_tick *t, const join_route *r, const int box[4], uint32_t item,
