@@ -5,7 +5,7 @@ if not string.pack then return pending "a relay: needs string.pack of Lua 5.3" e
 local REQUEST, RESPONSE, ERROR, ANN, BOB = 10, 1, 7, 20, 21
 
 describe("a relay", function()
-  local kept, time, sleepers, sent, arrive, last_words, far
+  local kept, time, sleepers, sent, arrive, at_exit, far
 
   local function run(f, ...)
     local co = coroutine.create(f)
@@ -57,7 +57,7 @@ describe("a relay", function()
     }
     package.loaded["skynet.cluster"] = { call = function(...) return far(...) end }
     package.loaded["aoi.skynet.protocol"] = function() return 65 end
-    package.loaded["aoi.skynet.last_words"] = function(f) last_words = f end
+    package.loaded["aoi.skynet.at_exit"] = function(f) at_exit = f end
     assert(loadfile "lua/aoi/skynet/relay.lua")("near", "aoi")
   end)
 
@@ -126,7 +126,7 @@ describe("a relay", function()
     ask(ANN, 2)
     pass(20)
     assert.same({}, sent)
-    last_words()
+    at_exit()
     assert.equal("20 65 0", table.remove(sent, 1), "an error says that the service is gone: no map is open then")
     table.sort(sent)
     assert.same({ "20 7 1", "20 7 2" }, sent)

@@ -199,7 +199,7 @@ describe("the AOI service", function()
     it("writes one line in five seconds of each kind of trouble", function()
       net:run(function() map:enter(2, 0, 0) end)
       local time = 100
-      ann.warn = require("aoi.skynet.failures").sparing(ann.log, function() return time end)
+      ann.warn = require("aoi.skynet.failures").rate_limited(ann.log, function() return time end)
       for _ = 1, 20 do
         map:move(77, 3, 3)
         net:run(function() map:flush() end)

@@ -61,7 +61,7 @@ describe("arguments of a world", function()
 
   it("a client view that comes back while its entity waits is checked as one that begins", function()
     local shard = Shard.new { number = 1, plan = tiles.plan { size = 64, reach = 10, shards = 1 } }
-    local ent = { life = 3, client = 1, kind = 1, past = true }
+    local ent = { life = 3, client = 1, kind = 1, restored = true }
     shard.ents[1] = ent
     local function put(area)
       recovery.commands.restore_view(shard, 2, 1, { area = area, options = {}, client = 2, life = 3 })
@@ -81,7 +81,7 @@ describe("arguments of a world", function()
 
   it("a request is one of those that are listed, and no helper of theirs", function()
     local shard, got = Shard.new { number = 1, plan = tiles.plan(PLAN) }, nil
-    for _, name in ipairs { "steal", "bury", "drop_node", "find", "node", "pack", "helpers" } do
+    for _, name in ipairs { "steal", "end_client", "drop_node", "find", "node", "pack", "helpers" } do
       shard:request(1, 0, function(...) got = { ... } end, name, 1, 2, 3)
       assert.same({ false, 0, ("unknown request '%s'"):format(name) }, got)
     end

@@ -202,7 +202,7 @@ describe("shards in different epochs", function()
     other.outbox:set(id, 2) -- as an earlier life was there
     local ask = other.ask_now
     function other.ask_now(shard, after, name, ...)
-      if name == "whose" then -- it arrives there before its home is asked
+      if name == "owners_of" then -- it arrives there before its home is asked
         go(net, one, id, MIDDLE, 8)
         other.ask_now = ask
       end

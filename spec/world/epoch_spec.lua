@@ -34,19 +34,19 @@ local function samples(dimensions)
   r:close()
   r:gone(1)
   r:rekind(2, -7, 1)
-  r:born(77, 3, -1, 30, 2, z)
+  r:enter(77, 3, -1, 30, 2, z)
   local area = r:pack({ shape = "polygon", points = { 0, 0, 3, 0, 3, 3 } }, 8)
   local rows = {
     [epoch.HAND] = {
       epoch.hand({
-        id = -5, life = 7, kind = -1, client = 3, movers = { 4, 5, 6, 7 }, born = false, x = 1.5, y = -2, z = z,
+        id = -5, life = 7, kind = -1, client = 3, movers = { 4, 5, 6, 7 }, enters = false, x = 1.5, y = -2, z = z,
         nodes = { { node = 8, client = 3, handle = 9, added = false, positions = true, area = area, width = 4,
                     seen = string.pack("<i4i4", 1, 2), by = 2, sight = true, linger = 3,
                     states = string.pack("<i8i8", 2, 4 + 2 * 256) } },
         view = { area = 5, pins = { [4] = 2 } }, follows = { 2, 1 },
         ghosts = { { id = 4, life = 2, kind = 1, x = 1.0, y = 2.0, z = z } },
       }, dimensions),
-      epoch.hand({ id = 6, life = 1, kind = 1, client = 1, movers = { 0, 0, 0, 0 }, born = true, x = 0, y = 0, z = z,
+      epoch.hand({ id = 6, life = 1, kind = 1, client = 1, movers = { 0, 0, 0, 0 }, enters = true, x = 0, y = 0, z = z,
                    nodes = {} }, dimensions),
     },
     [epoch.HOME] = { epoch.home(9, 8, 2), epoch.home(-9, 8, 0) },
@@ -67,7 +67,7 @@ describe("parts of an epoch", function()
       local part = assert(epoch.read(list[1], dimensions))
       local hand = part[epoch.HAND][1]
       assert.same({ -5, 7, -1, 3, "4 5 6 7", false, 1.5, -2.0 },
-        { hand.id, hand.life, hand.kind, hand.client, table.concat(hand.movers, " "), hand.born, hand.x, hand.y })
+        { hand.id, hand.life, hand.kind, hand.client, table.concat(hand.movers, " "), hand.enters, hand.x, hand.y })
       assert.equal(dimensions == 3 and 5.5 or nil, hand.z)
       assert.same({ node = 8, client = 3, handle = 9, added = false, positions = true, area = area, width = 4,
                     seen = string.pack("<i4i4", 1, 2), by = 2, sight = true, linger = 3,
@@ -76,7 +76,7 @@ describe("parts of an epoch", function()
       assert.same({ { id = 4, life = 2, kind = 1, x = 1.0, y = 2.0, z = hand.z } }, hand.ghosts)
       assert.same({ { [4] = 2 }, { 2, 1 } }, { hand.view.pins, hand.follows })
       assert.same({ { id = -4, life = 2, shard = 1, what = epoch.WANTED } }, part[epoch.WANT])
-      assert.is_true(part[epoch.HAND][2].born)
+      assert.is_true(part[epoch.HAND][2].enters)
       assert.same({ { id = 9, life = 8, shard = 2 }, { id = -9, life = 8, shard = 0 } }, part[epoch.HOME])
       assert.equal(1.25, part[epoch.ROWS][1].x)
 

@@ -35,7 +35,7 @@ function exact.new(scene, engine, seed)
     counters = { events = 0 },
   }, Run)
   if scene.walls then
-    self.sight, self.walls, self.wall_of, self.wishes = new_sight(self.space), wall_list.new(), {}, 0
+    self.sight, self.walls, self.wall_of, self.proposals = new_sight(self.space), wall_list.new(), {}, 0
   end
   self.terms, self.retired = {}, {}
   for number = 1, plan.shards do self.shards[number] = new_shard(self, { number = number, plan = plan }) end
@@ -235,19 +235,19 @@ end
 
 -- In the coming epoch walls come and go, doors open and shut, in all shards.
 local function build(self)
-  local random, wishes = self.random, {}
-  local function wish(verb, value)
-    self.wishes = self.wishes + 1
-    wishes[#wishes + 1] = { boot = "boot", n = self.wishes, verb = verb, value = value }
+  local random, proposals = self.random, {}
+  local function proposal(verb, value)
+    self.proposals = self.proposals + 1
+    proposals[#proposals + 1] = { boot = "boot", n = self.proposals, verb = verb, value = value }
   end
-  if self.walls.last < self.scene.walls or random(3) == 1 then wish("add", { any_wall(self), any_wall(self) }) end
+  if self.walls.last < self.scene.walls or random(3) == 1 then proposal("add", { any_wall(self), any_wall(self) }) end
   for _ = 1, random(3) do
     local id = random(self.walls.last + 3)
     local verb = random { "open", "open", "shut", "shut", self.walls.last < self.scene.walls and "shut" or "remove" }
-    wish(verb, id)
+    proposal(verb, id)
   end
-  order_all(self, { walls = wishes })
-  for _, one in ipairs(wishes) do
+  order_all(self, { walls = proposals })
+  for _, one in ipairs(proposals) do
     wall_list.enter(self.walls, one, function(id)
       local wall, sight = self.walls.list[id], self.sight
       self.wall_of[id] = self.wall_of[id] or sight:wall(table.unpack(wall))
@@ -354,7 +354,7 @@ function Run:step()
   local function apply(shard, parts)
     local mail = shard:apply(here, parts)
     for _, one in pairs(mail) do
-      if self.pictures and one.letters then self.pictures:hear(one.letters.packets or {}) end
+      if self.pictures and one.messages then self.pictures:hear(one.messages.packets or {}) end
       hear(self, one, count)
     end
   end

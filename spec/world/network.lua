@@ -80,7 +80,7 @@ end
 -- The service of an instance of a shard.
 local function place_of(process, shard, term) return ("s%d_%dt%d"):format(process, shard, term) end
 
-local function tell(self, process, shard, verb, ...)
+local function send_shard(self, process, shard, verb, ...)
   local x, s, arguments = "x" .. process, self.addresses[process][shard], table.pack(...)
   local asked = self.asked[s] or {}
   self.asked[s] = asked
@@ -93,7 +93,7 @@ local function tell(self, process, shard, verb, ...)
     local logic, exchange = self.logics[s], self.exchanges[process]
     local function back(name, ...)
       post(self, s, x, function(...)
-        if name == "parts" and exchange.phase == "closing" and exchange.owing[shard] then self.commit(s) end
+        if name == "parts" and exchange.phase == "closing" and exchange.awaited[shard] then self.commit(s) end
         exchange[name](exchange, shard, logic.term, ...)
       end, ...)
     end
@@ -149,7 +149,7 @@ local function new_exchange(self, index, processes, options, state)
     patience = options.patience or 30,
     silence = self.silence, most_deaths = math.huge, now = function() return self.time end,
     address_of = function(shard) return self.addresses[index][shard] end,
-    tell = function(...) return tell(self, index, ...) end,
+    send_shard = function(...) return send_shard(self, index, ...) end,
     replace = function(...) return replace(self, index, ...) end,
     call = function(to, batch, done) call(self, index, to, batch, done) end,
     post = function(address, message)

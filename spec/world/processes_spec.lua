@@ -88,13 +88,13 @@ end
 local function give_tiles(net, done)
   local rows, shard, plan = {}, net.random(6), net.plan
   for i = 1, 4 do rows[i] = string.pack("<I4I2", net.random(plan.columns * plan.rows) - 1, shard) end
-  director.wish(net.exchanges[net.random(4)], { tiles = table.concat(rows) }, done)
+  director.propose(net.exchanges[net.random(4)], { tiles = table.concat(rows) }, done)
   return 2
 end
 
 -- Moves a shard to another process, one after another.
 local function move_shard(net, done)
-  director.wish(net.exchanges[net.random(4)], { host = { net.random(6), "p" .. net.random(4) } }, done)
+  director.propose(net.exchanges[net.random(4)], { host = { net.random(6), "p" .. net.random(4) } }, done)
   return math.huge
 end
 
@@ -102,7 +102,7 @@ end
 local function restart(net, done)
   local list = others(net)
   local index = list[net.random(#list)]
-  director.wish(net.exchanges[GATE], { drain = name_of(net, index) })
+  director.propose(net.exchanges[GATE], { drain = name_of(net, index) })
   net:spawn(function() assert.equal("this process has left it", start_again(net, index, done)) end)
   return math.huge
 end

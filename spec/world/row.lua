@@ -69,8 +69,8 @@ function Row:post(member)
     local mail = letter[2]
     if letter[1] == member.number then
       member:take_mail(mail)
-      for i = 1, #(mail.letters and mail.letters.packets or {}), 2 do
-        packets[#packets + 1] = (select(4, string.unpack("<I4i8i8s4", mail.letters.packets[i + 1])))
+      for i = 1, #(mail.messages and mail.messages.packets or {}), 2 do
+        packets[#packets + 1] = (select(4, string.unpack("<I4i8i8s4", mail.messages.packets[i + 1])))
       end
     end
   end

@@ -36,7 +36,7 @@ local function move_and_kill()
     end
     moving = random(4)
     local to = net.exchanges[GATE].hosts[moving] == 1 and "p2" or "p1"
-    director.wish(net.exchanges[GATE], { host = { moving, to } })
+    director.propose(net.exchanges[GATE], { host = { moving, to } })
     return 2 + random(4)
   end
 end

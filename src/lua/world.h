@@ -131,7 +131,7 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_ENTER, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 14 };
 
 /* Flags of a record.  Barred: some clients may not move it; traits: Lua adds further data where it is sent (`wholes`);
- * wanted: a ghost that stays, doubted, when its owner reports it as far (world_follow.c). */
+ * wanted: a ghost that stays, unconfirmed, when its owner reports it as far (world_follow.c). */
 enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4, WORLD_TRAITS = 8, WORLD_WANTED = 16 };
 
 typedef struct world_record { /* an entity of the core, by the core's slot */
@@ -140,8 +140,8 @@ typedef struct world_record { /* an entity of the core, by the core's slot */
     uint32_t mover_at;           /* index of its mover of the coming epoch, valid if that mover has this slot */
     uint32_t mover[2], batch[2]; /* the last two clients that moved it, and the number of the last batch of each */
     uint32_t evicted;            /* the epoch in which a client was last dropped from `mover`, 0: never */
-    uint32_t doubted;            /* of a ghost: unconfirmed by its owner since this epoch (`retell`), 0: confirmed */
-    uint32_t follows;            /* of a real: the first of its followers, 0: none */
+    uint32_t unconfirmed; /* of a ghost: unconfirmed by its owner since this epoch (`announce_all`), 0: confirmed */
+    uint32_t follows;     /* of a real: the first of its followers, 0: none */
     uint32_t flags;
 } world_record;
 
@@ -177,8 +177,8 @@ typedef struct world_router {
     const world_map *map;
     uint32_t self; /* 0: the shard has to give all entities away */
     uint32_t width;
-    uint32_t epoch; /* the coming one */
-    bool retells;   /* the closed epoch sends every own entity to its whole audience as NEAR */
+    uint32_t epoch;     /* the coming one */
+    bool announces_all; /* the closed epoch sends every own entity to its whole audience as NEAR */
     bool
         parts_missing; /* a part of an earlier epoch may be missing: ghosts may differ from the state of their owners */
     world_record *records;

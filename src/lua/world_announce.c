@@ -2,9 +2,9 @@
  * a shard: lua/aoi/skynet/world/recovery.lua.
  *
  *   remap      own entities are handed over to the new owners of their tiles, or sent to their new audiences
- *   retell     every own entity is sent as NEAR to its whole audience; every ghost becomes doubted
+ *   announce_all     every own entity is sent as NEAR to its whole audience; every ghost becomes unconfirmed
  *   (apply)    a row NEAR confirms the ghost: world_parts.c
- *   ids        ghosts that stay doubted were owned by the lost shard: they leave after a while
+ *   ids        ghosts that stay unconfirmed were owned by the lost shard: they leave after a while
  *   restored   an entity that a client restores is sent as NEAR, too */
 #include "lua/world.h"
 
@@ -19,17 +19,17 @@ static int r_remap(lua_State *L) {
     return 0;
 }
 
-/* retell(): before close: the epoch sends every own entity as NEAR to its whole audience, whether it moves or not;
- * every ghost is doubted until its owner has confirmed it. */
-static int r_retell(lua_State *L) {
+/* announce_all(): before close: the epoch sends every own entity as NEAR to its whole audience, whether it moves or not;
+ * every ghost is unconfirmed until its owner has confirmed it. */
+static int r_announce_all(lua_State *L) {
     world_router *r = world_self(L);
     const aoi_world *w = &r->space->core->world;
-    r->retells = true;
+    r->announces_all = true;
     for (uint32_t i = 0; i < w->entity_top && i < r->record_cap; i++) {
         world_record *record = r->records + i;
         double pos[3] = {0};
         if (!aoi_is_live(w->entities[i].generation)) continue;
-        if (!(record->flags & WORLD_REAL) && !record->doubted) record->doubted = r->epoch;
+        if (!(record->flags & WORLD_REAL) && !record->unconfirmed) record->unconfirmed = r->epoch;
         const world_mover *mover = world_find_mover(r, i, record);
         if (!world_is_own(record) || (mover && mover->routed)) continue;
         (void)aoi_position(r->space->core, world_handle(r, i), pos);
@@ -73,5 +73,8 @@ static int r_restored(lua_State *L) {
     return write_new(L, WORLD_NEAR);
 }
 
-const luaL_Reg world_announce_methods[] = {
-    {"remap", r_remap}, {"retell", r_retell}, {"born", r_enter_world}, {"restored", r_restored}, {NULL, NULL}};
+const luaL_Reg world_announce_methods[] = {{"remap", r_remap},
+                                           {"announce_all", r_announce_all},
+                                           {"enter", r_enter_world},
+                                           {"restored", r_restored},
+                                           {NULL, NULL}};

@@ -96,12 +96,12 @@ static int r_follow(lua_State *L) {
     return world_reroute(r, slot) ? 0 : laoi_nomemory(L);
 }
 
-/* doubt(id): marks a ghost that no owner has confirmed yet: a row NEAR may confirm it. */
-static int r_doubt(lua_State *L) {
+/* unconfirm(id): marks a ghost that no owner has confirmed yet: a row NEAR may confirm it. */
+static int r_unconfirm(lua_State *L) {
     world_router *r;
     world_record *record = world_argument(L, &r);
-    if (record && !(record->flags & WORLD_REAL)) record->doubted = r->epoch - 1;
+    if (record && !(record->flags & WORLD_REAL)) record->unconfirmed = r->epoch - 1;
     return 0;
 }
 
-const luaL_Reg world_follow_methods[] = {{"follow", r_follow}, {"doubt", r_doubt}, {NULL, NULL}};
+const luaL_Reg world_follow_methods[] = {{"follow", r_follow}, {"unconfirm", r_unconfirm}, {NULL, NULL}};

@@ -178,15 +178,15 @@ static void apply_move(lua_State *L, world_router *r, section *s, int width) {
     }
 }
 
-/* Whether the row confirms a doubted ghost, from its owner or, after a loss, from its new owner: then updates the
+/* Whether the row confirms an unconfirmed ghost, from its owner or, after a loss, from its new owner: then updates the
  * ghost.  A ghost of an earlier life, the end of which was lost with a shard, leaves the core, with leave events. */
 static bool confirm_ghost(lua_State *L, world_router *r, int64_t id, uint32_t life, uint64_t kind, const double *pos) {
     world_record *record;
     uint32_t slot = world_slot(r, id, &record);
     if (!record || record->flags & WORLD_REAL) return false;
     if (record->life != life) laoi_done(L, aoi_leave(r->space->core, world_handle(r, slot)));
-    if (record->life != life || !(record->doubted || r->parts_missing)) return false;
-    record->doubted = 0;
+    if (record->life != life || !(record->unconfirmed || r->parts_missing)) return false;
+    record->unconfirmed = 0;
     laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), pos));
     if (aoi_kind_of(r->space->core, slot) != kind)
         laoi_done(L, aoi_set_kind(r->space->core, world_handle(r, slot), kind));
@@ -221,7 +221,7 @@ static void apply_other(lua_State *L, world_router *r, section *s, int tag, int 
         if (slot == AOI_NONE) continue;
         if (tag == WORLD_KIND) laoi_done(L, aoi_set_kind(r->space->core, world_handle(r, slot), kind));
         else if (tag == WORLD_FAR && r->records[slot].flags & WORLD_WANTED) {
-            r->records[slot].doubted = r->epoch - 1; /* the closed one */
+            r->records[slot].unconfirmed = r->epoch - 1; /* the closed one */
             laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), pos));
         } else laoi_done(L, aoi_leave(r->space->core, world_handle(r, slot)));
     }
@@ -252,7 +252,7 @@ static int r_apply_moves(lua_State *L) {
         if (r->closed[i].slot != AOI_NONE)
             laoi_done(L, aoi_move(r->space->core, world_handle(r, r->closed[i].slot), r->closed[i].pos));
     r->closed_count = 0;
-    r->retells = false;
+    r->announces_all = false;
     return 0;
 }
 

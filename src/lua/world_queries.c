@@ -38,24 +38,24 @@ static int r_counts(lua_State *L) {
     return 5;
 }
 
-enum { OWN, DISTANT, DOUBTED };
+enum { OWN, DISTANT, UNCONFIRMED };
 
 static bool matches_question(const world_router *r, uint32_t slot, int what, int64_t epoch) {
     const world_record *record = r->records + slot;
     double pos[3];
     if (what == OWN) return world_is_own(record);
-    if (what == DOUBTED) return record->doubted && record->doubted <= epoch;
+    if (what == UNCONFIRMED) return record->unconfirmed && record->unconfirmed <= epoch;
     (void)aoi_position(r->space->core, world_handle(r, slot), pos);
     return !(record->flags & WORLD_REAL) && !world_has_member(r->map, world_audience(r->map, pos), r->self);
 }
 
 /* ids(what [, epoch]): a list of ids and its length: "own" entities; "distant" ghosts, on tiles without this shard in
- * the audience; or ghosts "doubted" since that epoch or an earlier one. */
+ * the audience; or ghosts "unconfirmed" since that epoch or an earlier one. */
 static int r_ids(lua_State *L) {
-    static const char *const whats[] = {"own", "distant", "doubted", NULL};
+    static const char *const whats[] = {"own", "distant", "unconfirmed", NULL};
     world_router *r = world_self(L);
     const int what = luaL_checkoption(L, 2, NULL, whats);
-    const int64_t epoch = what == DOUBTED ? laoi_integer(L, 3) : 0;
+    const int64_t epoch = what == UNCONFIRMED ? laoi_integer(L, 3) : 0;
     int64_t n = 0;
     lua_newtable(L); /* may run a finalizer, which may close the space */
     for (uint32_t i = 0; r->space->core && i < r->space->core->world.entity_top && i < r->record_cap; i++) {

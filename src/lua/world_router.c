@@ -94,12 +94,12 @@ static int r_owns(lua_State *L) {
     return 1;
 }
 
-/* ghost(id): whether the entity is a ghost; and the epoch since which it is doubted, or false. */
+/* ghost(id): whether the entity is a ghost; and the epoch since which it is unconfirmed, or false. */
 static int r_ghost(lua_State *L) {
     world_router *r;
     const world_record *record = world_argument(L, &r);
     lua_pushboolean(L, record && !(record->flags & WORLD_REAL));
-    if (record && record->doubted) laoi_pushinteger(L, record->doubted);
+    if (record && record->unconfirmed) laoi_pushinteger(L, record->unconfirmed);
     else lua_pushboolean(L, 0);
     return 2;
 }
@@ -307,7 +307,7 @@ static bool write_transition(world_router *r, uint32_t slot, uint32_t was, uint3
         i += from == shard;
         k += to == shard;
         if (shard == r->self || shard == new_owner) continue;
-        if (from == to && !r->retells) done = write_place(r, shard, WORLD_MOVE, e->id, pos);
+        if (from == to && !r->announces_all) done = write_place(r, shard, WORLD_MOVE, e->id, pos);
         else if (to == shard) done = world_write_near(r, slot, shard, pos);
         else done = write_place(r, shard, WORLD_FAR, e->id, pos);
     }
@@ -451,7 +451,7 @@ static int r_widen(lua_State *L) {
 }
 
 /* mark(id, what, whether): sets a flag of an entity of the core.  "barred": some clients may not move it, `read`
- * returns its rows to the caller; "wanted": the ghost stays on FAR, doubted until confirmed; "traits": see `wholes`. */
+ * returns its rows to the caller; "wanted": the ghost stays on FAR, unconfirmed until confirmed; "traits": see `wholes`. */
 static int r_mark(lua_State *L) {
     static const char *const whats[] = {"barred", "wanted", "traits", NULL};
     static const uint32_t flags[] = {WORLD_BARRED, WORLD_WANTED, WORLD_TRAITS};

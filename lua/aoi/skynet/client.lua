@@ -51,7 +51,7 @@ function Client.new(options)
       packets = 0, broadcasts = 0,
     },
   }, Client)
-  self.warn = failures.sparing(self.log, options.now or os.time)
+  self.warn = failures.rate_limited(self.log, options.now or os.time)
   self.receive_events, self.continue = dispatch.connect(self, not options.watched and self.fork or nil)
   return self
 end

@@ -2,13 +2,13 @@
 -- commands[name](place, client, ...). The methods of a place differ: a map applies changes at once, a shard with the
 -- next epoch. A request that raises has changed nothing. commands.helpers are no requests.
 --
---   entity(client, id, name)      the entity, or raises        take_out(id, ent, client)
+--   entity(client, id, name)      the entity, or raises        remove_entity(id, ent, client)
 --   find(client, id)              the entity, or nil           rekind(id, ent, kind)
---   is_barred(client, id, ent)    another has taken it over    pass(id, ent, client, former)   returns fields of TAKEN
+--   is_barred(client, id, ent)    another has taken it over    transfer(id, ent, client, former)   fields of TAKEN
 --   is_same(client, client)       are of one service           put_node(rec, ent, area)   returns as add_node
 --   probe(client, asker)          removes it if it has ended   end_node(rec, with_entity)
 --   record(number)                of a present or ending node  begin_view(view), end_view(view), check_area(name, area)
---   tell(client, message), tell_broadcast(client, id, message): send; nil or false if the message was not sent
+--   send(client, message), send_broadcast(client, id, message): send; nil or false if the message was not sent
 
 local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
@@ -44,13 +44,13 @@ local function note_lost(lists, one)
   table.move({ one.id, one.node or false }, 1, 2, #lists[one.by] + 1, lists[one.by])
 end
 
-local function tell_lost(place, lists)
-  for by, list in pairs(lists) do place:tell(by, wire.lost_views(by, list)) end
+local function send_lost(place, lists)
+  for by, list in pairs(lists) do place:send(by, wire.lost_views(by, list)) end
 end
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 
---- Returns the result of `take_out`: a shard returns the life of the entity.
+--- Returns the result of `remove_entity`: a shard returns the life of the entity.
 function commands.leave(place, client, id)
   local ent = controlled(place, client, id, "leave")
   views.drop(place, id)
@@ -59,7 +59,7 @@ function commands.leave(place, client, id)
     place:end_node(rec, true)
   end
   clients.disown(place, id)
-  return place:take_out(id, ent, client)
+  return place:remove_entity(id, ent, client)
 end
 
 function commands.set_kind(place, client, id, kind)
@@ -85,8 +85,8 @@ function commands.take_over(place, client, id)
   clients.disown(place, id)
   ent.client = client
   clients.own(place, id, ent)
-  place:tell(former, wire.taken(former, id, place:pass(id, ent, client, former)))
-  tell_lost(place, lists)
+  place:send(former, wire.taken(former, id, place:transfer(id, ent, client, former)))
+  send_lost(place, lists)
 end
 
 -- Nodes -------------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ end
 -- The end of a client -----------------------------------------------------------------------------------------------
 
 --- Removes the entities of a client that has ended, and the nodes and views that it receives or has added.
-function helpers.bury(place, client)
+function helpers.end_client(place, client)
   local lists = {}
   clients.each(place, client, function(one)
     if one.node then helpers.drop_node(place, place.ents[one.id], one) else views.drop(place, one.id) end
@@ -178,7 +178,7 @@ function helpers.bury(place, client)
   for _, id in ipairs(clients.entities(place, client)) do
     commands.leave(place, client, id)
   end
-  tell_lost(place, lists)
+  send_lost(place, lists)
 end
 
 -- Queries -----------------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ function commands.broadcast(place, _, id, bytes)
   local reached, list = {}, sorted_keys(by_client)
   for _, client in ipairs(list) do
     local to = by_client[client]
-    if place:tell_broadcast(client, id, wire.broadcast(client, 0, false, id, to.handles, to.views, bytes)) then
+    if place:send_broadcast(client, id, wire.broadcast(client, 0, false, id, to.handles, to.views, bytes)) then
       reached[#reached + 1] = client
     end
   end

@@ -40,7 +40,7 @@ local SPARING = 5 -- seconds
 
 --- Returns warn(kind, text, ...): formats and logs a line, at most one of each kind in five seconds; the next line
 -- contains the number of those left out.
-function failures.sparing(log, now)
+function failures.rate_limited(log, now)
   local last, left_out = {}, {}
   return function(kind, text, ...)
     local time, n = now(), left_out[kind] or 0

@@ -14,7 +14,7 @@ local argument = require "aoi.skynet.argument"
 local Client = require "aoi.skynet.client"
 local call = require "aoi.skynet.call"
 local failures = require "aoi.skynet.failures"
-local last_words = require "aoi.skynet.last_words"
+local at_exit = require "aoi.skynet.at_exit"
 local origin = require "aoi.skynet.origin"
 local protocol = require "aoi.skynet.protocol"
 local wire = require "aoi.skynet.wire"
@@ -31,7 +31,7 @@ local function now() return skynet.now() / 100 end
 
 local function client_of(address) return receivers[address] and owners[receivers[address]] end
 
-local warn = failures.sparing(skynet.error, now)
+local warn = failures.rate_limited(skynet.error, now)
 
 local function settle(client, ok, reason)
   local source = client.address
@@ -98,7 +98,7 @@ local function new_client(address, name, on_gone)
   }
   -- If this service is killed, a finalizer sends GONE to the AOI service.
   local _, far = skynet.harbor(address)
-  words = last_words(function()
+  words = at_exit(function()
     if not far then core.send(address, ptype, 0, wire.gone()) end
   end)
   client.address, receivers[address], owners[client.receive_events] = address, client.receive_events, client

@@ -12,7 +12,7 @@
 local skynet = require "skynet"
 local core = require "skynet.core"
 local cluster = require "skynet.cluster"
-local last_words = require "aoi.skynet.last_words"
+local at_exit = require "aoi.skynet.at_exit"
 local protocol = require "aoi.skynet.protocol"
 local wire = require "aoi.skynet.wire"
 
@@ -170,5 +170,5 @@ skynet.start(function()
       dispatch(kind, bytes, size, session, source)
     end
   end)
-  last_words(end_all)
+  at_exit(end_all)
 end)

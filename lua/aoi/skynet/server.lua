@@ -68,7 +68,7 @@ function Server.new(options)
     },
   }, Server)
   for name, value in pairs(DEFAULTS) do self[name] = options[name] or value end
-  self.warn = failures.sparing(self.log, self.now)
+  self.warn = failures.rate_limited(self.log, self.now)
   self.post = wire.post(math.tointeger(self.window // 1), math.tointeger(self.max_message // 1))
   self.moves = self.post.moves
   return self
@@ -264,7 +264,7 @@ end
 -- Restarts client views: the next message of each contains the whole picture.
 local function begin_anew(subscriber, list)
   for _, view in ipairs(list) do
-    subscriber.starved[view] = nil
+    subscriber.suspended[view] = nil
     local link = subscriber.links[view.client]
     if link and link.views[view] then views.resend(link.space, { view.id }) end
   end
@@ -329,7 +329,7 @@ end
 
 local function collect_packet(self, view, packet)
   local subscriber = self.links[view.client].subscriber
-  if streams.starves(subscriber, view, self.window) then return end
+  if streams.suspends(subscriber, view, self.window) then return end
   local list = subscriber.collecting
   if not list or list.size >= self.max_message then
     list = { subscriber = subscriber, views = {}, size = 0 }

@@ -8,7 +8,7 @@ local skynet = require "skynet"
 local core = require "skynet.core"
 local Remote = require "aoi.skynet.remote"
 local Server = require "aoi.skynet.server"
-local last_words = require "aoi.skynet.last_words"
+local at_exit = require "aoi.skynet.at_exit"
 local option_of = require "aoi.skynet.service_options"
 local origin = require "aoi.skynet.origin"
 local period = require "aoi.skynet.period"
@@ -122,7 +122,7 @@ skynet.start(function()
   end)
   take_messages(ticks)
   -- If this service is killed, a finalizer sends BYE to its clients.
-  last_words(function()
+  at_exit(function()
     if server.closed then return end
     for address, subscriber in pairs(server.subscribers) do
       if not subscriber.remote and not Remote.has(address) then core.send(address, ptype, 0, wire.bye(0)) end

@@ -41,12 +41,12 @@ function Space:probe(client, asker)
   if not self:is_same(client, asker) then self.server:probe(subscriber_of(self, client).address) end
 end
 
-function Space:tell(client, message)
+function Space:send(client, message)
   local link = self.clients[client]
   return link and self.server:post_message(link.subscriber.address, message)
 end
 
-function Space:tell_broadcast(client, id, message)
+function Space:send_broadcast(client, id, message)
   return self.server:broadcast(subscriber_of(self, client), id, message)
 end
 
@@ -72,13 +72,13 @@ local function unbar_all(self, id, ent)
   for subscriber in pairs(ent.barred or {}) do set_barred(self, ent, subscriber, id, nil) end
 end
 
-function Space:pass(id, ent, client, former)
+function Space:transfer(id, ent, client, former)
   local new, old = subscriber_of(self, client), subscriber_of(self, former)
   if ent.barred then set_barred(self, ent, new, id, nil) end
   if old ~= new then set_barred(self, ent, old, id, true) end
 end
 
-function Space:take_out(id, ent)
+function Space:remove_entity(id, ent)
   unbar_all(self, id, ent)
   self.core:leave(id)
 end
@@ -113,7 +113,7 @@ function Space.end_view() end
 
 --- Removes a client from the space, with its nodes and entities.
 function Space:remove(link)
-  commands.helpers.bury(self, link.number)
+  commands.helpers.end_client(self, link.number)
   self.clients[link.number] = nil
   if link.drives then self.drivers = self.drivers - 1 end
 end

@@ -2,7 +2,7 @@
 -- of an AOI service's events is in C (src/lua/wire_post.h).
 --
 --   stream.events       counts messages with events of the exchange of a world
---   stream.packets      counts messages of client views; starved[view]: its messages are dropped until it restarts
+--   stream.packets      counts messages of client views; suspended[view]: its messages are dropped until it restarts
 --   stream.broadcasts   counts bytes
 --
 -- With `window` unacknowledged messages of packets, further packets are dropped, and their views are suspended until
@@ -20,7 +20,7 @@ local ASK_EVERY = WINDOW // 4
 --- Adds the fields to a table.
 function streams.begin(stream)
   for _, name in ipairs { "events", "packets", "broadcasts" } do stream[name] = { sent = 0, acked = 0 } end
-  stream.starved = {}
+  stream.suspended = {}
   return stream
 end
 
@@ -40,7 +40,7 @@ end
 function streams.is_full(one, window) return waiting(one) >= window end
 
 --- Processes an ACK; flags: those of the message. Returns false without any change if it is of events. If views can
--- restart, calls begin_anew(stream, views, owner), which clears `starved` when they do.
+-- restart, calls begin_anew(stream, views, owner), which clears `suspended` when they do.
 function streams.take_ack(stream, flags, seq, begin_anew, owner)
   if flags & wire.OF_BROADCASTS ~= 0 then
     streams.ack(stream.broadcasts, seq)
@@ -50,18 +50,18 @@ function streams.take_ack(stream, flags, seq, begin_anew, owner)
   end
   streams.ack(stream.packets, seq)
   local due = {}
-  for view, since in pairs(waiting(stream.packets) == 0 and stream.starved or {}) do
+  for view, since in pairs(waiting(stream.packets) == 0 and stream.suspended or {}) do
     if since == true then due[#due + 1] = view end
   end
   if due[1] then begin_anew(stream, due, owner) end
   return true
 end
 
---- Whether the next message of a view has to be dropped; then the view is starved until its restart.
-function streams.starves(stream, view, window)
-  if stream.starved[view] then return true end
+--- Whether the next message of a view has to be dropped; then the view is suspended until its restart.
+function streams.suspends(stream, view, window)
+  if stream.suspended[view] then return true end
   if not streams.is_full(stream.packets, window) then return false end
-  stream.starved[view] = true
+  stream.suspended[view] = true
   return true
 end
 

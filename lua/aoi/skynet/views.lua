@@ -121,13 +121,13 @@ end
 -- options are validated in the scratch space.
 function views.begin(shard, view)
   try(shard, view)
-  if not shard.ents[view.id].past then shard.viewing[#shard.viewing + 1] = view.id end
+  if not shard.ents[view.id].restored then shard.viewing[#shard.viewing + 1] = view.id end
 end
 
 --- Removes the view of an entity that moves to another shard and returns it for that shard, nil if there is none.
 -- picture: of aoi.sync; known: the ids in it, with their lives; shown: the state of those that are frozen here
 -- (world/distant.lua), which may be older than the picture.
-function views.give(shard, id)
+function views.export(shard, id)
   local view = shard.views[id]
   if not view then return nil end
   if view.made then
@@ -135,8 +135,8 @@ function views.give(shard, id)
     local known, shown = {}, nil
     for i = 1, n do
       known[2 * i - 1], known[2 * i] = list[i], shard.router:life(list[i]) or 0
-      local _, doubted = shard.router:ghost(list[i])
-      if doubted then
+      local _, unconfirmed = shard.router:ghost(list[i])
+      if unconfirmed then
         shown = shown or {}
         shown[list[i]] = state_of(shard.core, list[i])
       end
@@ -173,7 +173,7 @@ local function adopt(shard, id, view)
 end
 
 --- Adds the view of an entity that comes from another shard; nil: it has none.
-function views.take(shard, id, view)
+function views.import(shard, id, view)
   if not view then return end
   view.id = id
   clients.keep_view(shard, view)
@@ -191,7 +191,7 @@ local function begin_or_drop(shard, id, view)
   if ok then return end
   shard.warn(("aoi: the client view of entity %d is dropped: %s"):format(id, tostring(err)))
   views.drop(shard, id)
-  shard:tell(view.by, wire.lost_views(view.by, { id, false }))
+  shard:send(view.by, wire.lost_views(view.by, { id, false }))
 end
 
 --- Makes the views that begin (ids) and those that came from other shards, after all changes of the epoch are applied.

@@ -23,7 +23,7 @@ local function normal(self, ...)
 end
 
 --- Makes a proposal of wall_list.lua, and waits: true and its results, or false and what was wrong.
-function building.wish(self, verb, value)
+function building.propose(self, verb, value)
   local epoch, result = self.move_map("walls", verb, value)
   if not epoch then return false, result end
   self.epoch_seen = math.max(self.epoch_seen, epoch)
@@ -34,14 +34,14 @@ local function wall(self, ...)
   check(self, "wall")
   local ok, one = normal(self, ...)
   if not ok then return false, one end
-  local added, result = building.wish(self, "add", { one })
+  local added, result = building.propose(self, "add", { one })
   return added, added and result[1] or result
 end
 
 local function wall_many(self, rows)
   check(self, "wall_many")
   local list = place.each_row(rows, self.dimensions, function(...) return normal(self, ...) end, function() end)
-  local ok, result = building.wish(self, "add", list)
+  local ok, result = building.propose(self, "add", list)
   if not ok then return false, result end
   local ids = {}
   for i = 1, result[2] do ids[i] = result[1] + i - 1 end
@@ -63,7 +63,7 @@ function building.add(requests)
   for name, verb in pairs { open_wall = "open", shut_wall = "shut", remove_wall = "remove" } do
     requests[name] = function(self, id, ...)
       check(self, name, id, ...)
-      local ok, reason = building.wish(self, verb, id)
+      local ok, reason = building.propose(self, verb, id)
       return ok, not ok and reason or nil
     end
   end

@@ -84,7 +84,7 @@ end
 local function send_orders(self, shard, entered, from)
   for _, order in ipairs(self.orders) do
     if order[4] >= from or order[2] == "change" and order[4] > entered then
-      self.tell(shard, "order", order[2], order[3], order[4])
+      self.send_shard(shard, "order", order[2], order[3], order[4])
     end
   end
 end
@@ -102,7 +102,7 @@ local function start(self, shard, move, at, lost)
   local one, entered = { term = move.term, from = at, moves = {} }, self.entered
   local former = self.instances[shard]
   if former and not former.dead then -- it has retired, and the instance that has its state has died
-    self.tell(shard, "shutdown", true)
+    self.send_shard(shard, "shutdown", true)
     former.dead, self.fallen[shard] = true, true
   end
   self.starting[shard] = one
@@ -131,7 +131,7 @@ end
 
 --- Whether the instance here begins with this epoch, and without the state of the former one, which has died: clients
 -- restore that by this change or the next one. The death is known by now: its report precedes the parts of its process.
-function changes.begins_bereft(self, shard)
+function changes.begins_empty(self, shard)
   local one = self.instances[shard]
   local former = one.term - 1
   return one.from == self.epoch + 1 and (self.dead[shard] == former or self.covered[shard] == former)
@@ -141,17 +141,17 @@ end
 function changes.take_moves(self, shard, message)
   local starting = self.starting[shard]
   if changes.takes_part(self, shard, self.epoch + 1) then
-    self.tell(shard, "moves", message)
+    self.send_shard(shard, "moves", message)
   elseif starting then
     table.insert(starting.moves, message)
   end
 end
 
 --- Sends to all live instances here, and to those that are ready to begin.
-function changes.tell_all(self, ...)
+function changes.send_all(self, ...)
   for shard = 1, self.plan.shards do
     local one, next_one = self.instances[shard], self.starting[shard]
-    if one and not one.dead or next_one and next_one.ready then self.tell(shard, ...) end
+    if one and not one.dead or next_one and next_one.ready then self.send_shard(shard, ...) end
   end
 end
 
@@ -180,7 +180,7 @@ function changes.expire(self)
   for shard = 1, self.plan.shards do
     local one = self.instances[shard]
     if one and one.retires and self.epoch >= one.retires then
-      if not one.dead then self.tell(shard, "shutdown", true) end
+      if not one.dead then self.send_shard(shard, "shutdown", true) end
       self.instances[shard] = nil
     end
   end
@@ -221,7 +221,7 @@ local function move(self, shard, to, at)
   self.hosts[shard], self.terms[shard] = to.process, to.term
   if to.process == self.here then
     self.instances[shard], self.starting[shard] = self.starting[shard], nil
-    for _, message in ipairs(self.instances[shard].moves) do self.tell(shard, "moves", message) end
+    for _, message in ipairs(self.instances[shard].moves) do self.send_shard(shard, "moves", message) end
   elseif former and not former.dead then
     former.retires = at + changes.FOLLOWS
   elseif former then
@@ -282,7 +282,7 @@ function changes.place(self, shard)
 end
 
 --- Notifies clients of changes, behind the mail of that epoch.
-function changes.tell_clients(self, epoch)
+function changes.notify_clients(self, epoch)
   while self.renewals[1] and self.renewals[1].at <= epoch do
     local one, places = table.remove(self.renewals, 1), {}
     for shard in pairs(one.moves) do places[shard] = changes.place(self, shard) end

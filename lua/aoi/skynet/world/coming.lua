@@ -1,7 +1,7 @@
 -- The methods of a shard that make it a place (aoi.skynet.commands). They collect what commands change in tables of the
 -- shard; close and apply carry it out with the coming epoch, then Shard:begin clears them. No command runs in between.
 --
---   births, leaves, releases   ids that enter; { id, life } of entities that leave, and that leave before they enter
+--   enters, leaves, releases   ids that enter; { id, life } of entities that leave, and that leave before they enter
 --   added, removed, changed    records of nodes: lists of new and of removed ones, the set of those with another area
 --   kinds[id]                  new kinds of entities that have entered
 --   viewing                    ids of entities with client views that begin
@@ -12,7 +12,7 @@ local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
-local strays = require "aoi.skynet.world.strays"
+local misrouted = require "aoi.skynet.world.misrouted"
 local taking = require "aoi.skynet.world.taking"
 local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
@@ -21,7 +21,7 @@ local wire = require "aoi.skynet.wire"
 
 return function(Shard)
   function Shard:begin()
-    self.births, self.leaves, self.added, self.removed, self.changed, self.kinds = {}, {}, {}, {}, {}, {}
+    self.enters, self.leaves, self.added, self.removed, self.changed, self.kinds = {}, {}, {}, {}, {}, {}
     self.releases, self.viewing, self.ending, self.rebuilt = {}, {}, {}, {}
   end
 
@@ -35,7 +35,7 @@ return function(Shard)
     if followers.awaits(self, client, id) then error({ id = id, moved = self.number, later = true }, 0) end
     local ent = self.ents[id]
     if ent then return ent end
-    error({ id = id, moved = self.forwarding[id] or strays.handed_to(self, id) }, 0)
+    error({ id = id, moved = self.forwarding[id] or misrouted.handed_to(self, id) }, 0)
   end
 
   Shard.find = Shard.entity
@@ -52,11 +52,11 @@ return function(Shard)
   function Shard:bar(id, ent, client, number)
     ent.barred = ent.barred or {}
     ent.barred[client] = number
-    if not ent.birth then self.router:mark(id, "barred", true) end
+    if not ent.entry then self.router:mark(id, "barred", true) end
   end
 
   --- `client` takes the entity over from `former`. Returns the life, and the number of the take-over.
-  function Shard:pass(id, ent, client, former)
+  function Shard:transfer(id, ent, client, former)
     local number = math.max(taking.last(ent.barred), self.applied) + 1 -- ascends though a dead shard lost earlier ones
     self:bar(id, ent, former, number)
     ent.barred[client] = nil
@@ -64,10 +64,10 @@ return function(Shard)
   end
 
   --- Returns the life that ends.
-  function Shard:take_out(id, ent, client)
+  function Shard:remove_entity(id, ent, client)
     if ent.client ~= client then outlet.note(self, ent.client, id, outlet.LEFT, ent.life) end
-    if ent.past then self.lost[#self.lost + 1] = { id = id, life = ent.life, what = epoch.ENDED } end
-    if ent.birth then
+    if ent.restored then self.lost[#self.lost + 1] = { id = id, life = ent.life, what = epoch.ENDED } end
+    if ent.entry then
       self.releases[#self.releases + 1] = { id = id, life = ent.life }
     else
       self.router:leave(id)
@@ -79,14 +79,14 @@ return function(Shard)
   end
 
   function Shard:rekind(id, ent, kind)
-    if ent.birth then ent.kind = kind else self.kinds[id] = kind end
+    if ent.entry then ent.kind = kind else self.kinds[id] = kind end
   end
 
   --- Returns the area as bytes.
   function Shard:put_node(rec, ent, area)
     rec.area, rec.added = self:pack("add_node", area), true
     outlet.open_node(self, rec)
-    if not ent.past then self.added[#self.added + 1] = rec end
+    if not ent.restored then self.added[#self.added + 1] = rec end
     return rec.area
   end
 
@@ -138,10 +138,10 @@ return function(Shard)
 
   Shard.end_view = targets.forget
 
-  Shard.tell = outlet.put
+  Shard.send = outlet.put
 
   --- The message is sent behind the events of the coming epoch.
-  function Shard:tell_broadcast(client, _, message)
+  function Shard:send_broadcast(client, _, message)
     outlet.put(self, client, message)
     return true
   end

@@ -5,7 +5,7 @@
 --   client.events       the window of events (aoi.skynet.streams); client.behind: events are missing
 --   client.resumes      the epoch in which shards write whole views for the client
 --   client.left[id]     the life of an entity of the client that another client has made leave while it was behind
---   client.starved[id]  client views of which packets have been dropped; the epoch in which they begin anew
+--   client.suspended[id]  client views of which packets have been dropped; the epoch in which they begin anew
 
 local changes = require "aoi.skynet.world.changes"
 local streams = require "aoi.skynet.streams"
@@ -45,9 +45,9 @@ local function deliver_messages(self, number, epoch, messages)
   end
   local list = messages.packets or {}
   for i = 1, #list, 2 do
-    local id, at = list[i], client.starved[list[i]]
-    if at and at ~= true and epoch >= at then client.starved[id] = nil end
-    if not streams.starves(client, id, self.window) then packets[#packets + 1] = list[i + 1] end
+    local id, at = list[i], client.suspended[list[i]]
+    if at and at ~= true and epoch >= at then client.suspended[id] = nil end
+    if not streams.suspends(client, id, self.window) then packets[#packets + 1] = list[i + 1] end
   end
   if not packets[1] or not self.clients[number] then return end
   streams.send_packets(client, packets, self.window, function(message) return self:post_to(number, message) end)
@@ -98,7 +98,7 @@ function delivery.deliver(self, number, epoch, list)
   if not self.clients[number] then return self:leave_again(number, epoch) end
   deliver_events(self, number, epoch, list)
   for _, mail in ipairs(list) do
-    if mail.letters and self.clients[number] then deliver_messages(self, number, epoch, mail.letters) end
+    if mail.messages and self.clients[number] then deliver_messages(self, number, epoch, mail.messages) end
   end
 end
 

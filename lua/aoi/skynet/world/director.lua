@@ -9,7 +9,7 @@
 --
 -- A proposal is a request of a client: move -> asked -> (leader) proposals -> keys of a change -> entered: answered.
 --
---   exchange.asked[key]  { proposal =, reply = } of this process that are not fulfilled; the key is unique to the
+--   exchange.proposed[key]  { proposal =, reply = } of this process that are not fulfilled; the key is unique to the
 --                        process, so that a proposal can be sent again to the next leader
 --   exchange.proposals   of the leader: a list of them
 --   exchange.building    of the leader: proposals of wall_list.lua, all of which go with the next change
@@ -30,7 +30,7 @@ local APART = changes.FOLLOWS + AHEAD + 2 -- epochs between two moves of shards
 director.AHEAD = AHEAD
 
 function director.begin(self, state)
-  self.asked, self.proposals, self.proposal_key, self.joins, self.building = {}, {}, 0, {}, {}
+  self.proposed, self.proposals, self.proposal_key, self.joins, self.building = {}, {}, 0, {}, {}
   self.last_move, self.draining = 0, state.draining or {}
 end
 
@@ -231,8 +231,8 @@ function director.dropped(self, index)
       self.anew = true
     end
   end
-  local keys = sorted_keys(self.asked)
-  for _, key in ipairs(keys) do director.send(self, self.asked[key].proposal) end -- there may be another leader
+  local keys = sorted_keys(self.proposed)
+  for _, key in ipairs(keys) do director.send(self, self.proposed[key].proposal) end -- there may be another leader
 end
 
 -- Proposals -----------------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ function director.send(self, proposal)
   if leader == self.here then
     director.take(self, proposal)
   elseif self.lines[leader] then
-    self.lines[leader]:send { "wish", proposal }
+    self.lines[leader]:send { "proposal", proposal }
   end
 end
 
@@ -255,11 +255,11 @@ end
 --- A new proposal: { tiles = bytes, as of map:assign }, { host = { shard, name of a process } }, { drain = name },
 -- { restore = true }: clients bring back what they have, or { walls = { verb =, value = } }, as of wall_list.lua.
 -- reply(epoch) is called when it is fulfilled and the epoch is over; for walls reply(epoch, result).
-function director.wish(self, proposal, reply)
+function director.propose(self, proposal, reply)
   self.proposal_key = self.proposal_key + 1
   proposal.key = self.here << 32 | self.proposal_key
   if proposal.walls then proposal.walls.boot, proposal.walls.n = self.processes[self.here].boot, self.proposal_key end
-  self.asked[proposal.key] = { proposal = proposal, reply = reply }
+  self.proposed[proposal.key] = { proposal = proposal, reply = reply }
   director.send(self, proposal)
 end
 
@@ -269,7 +269,7 @@ function director.assign(self, list, shard, reply)
   for first = 1, #list, TILES do
     local rows = {}
     for i = first, math.min(first + TILES - 1, #list) do rows[#rows + 1] = string.pack("<I4I2", list[i], shard) end
-    director.wish(self, { tiles = table.concat(rows) }, first + TILES > #list and reply or nil)
+    director.propose(self, { tiles = table.concat(rows) }, first + TILES > #list and reply or nil)
   end
 end
 
@@ -294,19 +294,19 @@ function MOVES.split(self, reply, shard, process)
   local owners = self.map:owners()
   local list, into = tiles.of(self.plan, owners, shard), find_empty(self, owners)
   if not into then return reply(nil, "all shards have tiles: merge two, or give nodes more shards than regions") end
-  if process then director.wish(self, { host = { into, process } }) end
+  if process then director.propose(self, { host = { into, process } }) end
   director.assign(self, tiles.half(self.plan, list), into, reply)
 end
 
-function MOVES.host(self, reply, shard, process) director.wish(self, { host = { shard, process } }, reply) end
+function MOVES.host(self, reply, shard, process) director.propose(self, { host = { shard, process } }, reply) end
 
-function MOVES.restore(self, reply) director.wish(self, { restore = true }, reply) end
+function MOVES.restore(self, reply) director.propose(self, { restore = true }, reply) end
 
 function MOVES.walls(self, reply, verb, value)
-  director.wish(self, { walls = { verb = verb, value = value } }, reply)
+  director.propose(self, { walls = { verb = verb, value = value } }, reply)
 end
 
-function MOVES.drain(self, reply, process) director.wish(self, { drain = process }, reply) end
+function MOVES.drain(self, reply, process) director.propose(self, { drain = process }, reply) end
 
 --- A request of a client: MOVES[name](self, reply, ...); reply(epoch), or reply(nil, reason), is called later.
 function director.move(self, name, reply, ...)
@@ -319,9 +319,9 @@ end
 
 local function build(self, proposal)
   local result, key = wall_list.enter(self.walls, proposal), self.here << 32 | proposal.n
-  local own = proposal.boot == self.processes[self.here].boot and self.asked[key]
+  local own = proposal.boot == self.processes[self.here].boot and self.proposed[key]
   if not own then return end
-  self.asked[key] = nil
+  self.proposed[key] = nil
   self:tick(function(at) own.reply(at, result) end)
 end
 
@@ -329,8 +329,8 @@ end
 function director.entered(self, change)
   for _, proposal in ipairs(change.walls or {}) do build(self, proposal) end
   for _, key in ipairs(change.keys or {}) do
-    local proposal = self.asked[key]
-    self.asked[key] = nil
+    local proposal = self.proposed[key]
+    self.proposed[key] = nil
     if proposal and proposal.reply then self:tick(proposal.reply) end
   end
 end

@@ -51,10 +51,10 @@ local function claim(shard, client, id, holder, left)
   if left and (shard.life[id] == left.life or is_unknown(shard, id)) then
     local former = shard.holder[id]
     shard.replaced[id] = { life = left.life, holder = former, at = shard.closed + ENDS_WITHIN,
-                           term = not shard.orphans[id] and (shard.terms[former] or 0) }
+                           term = not shard.lost_ids[id] and (shard.terms[former] or 0) }
   end
   shard.last_life = shard.last_life % 0xffffffff + 1
-  shard.life[id], shard.holder[id], shard.orphans[id] = shard.last_life, holder, nil
+  shard.life[id], shard.holder[id], shard.lost_ids[id] = shard.last_life, holder, nil
   shard.claims[id] = { client, directory.stamp(shard, holder) }
   shard.sent_on[id] = nil -- moves of an earlier life
   return shard.last_life, shard.claims[id][2]
@@ -88,29 +88,30 @@ end
 function CMD.release(shard, _, ids, lives)
   for i, id in ipairs(ids) do
     if shard.life[id] == lives[i] then
-      shard.life[id], shard.holder[id], shard.claims[id], shard.orphans[id] = nil, nil, nil, nil
+      shard.life[id], shard.holder[id], shard.claims[id], shard.lost_ids[id] = nil, nil, nil, nil
     end
   end
 end
 
 --- The client is dead: ids that it has claimed, and that have not entered, are free again.
-function directory.bury(shard, client)
+function directory.end_client(shard, client)
   for id, claimer in pairs(shard.claims) do
     if claimer[1] == client then
       shard.claims[id] = nil
-      if not shard.orphans[id] then shard.life[id], shard.holder[id] = nil, nil end
+      if not shard.lost_ids[id] then shard.life[id], shard.holder[id] = nil, nil end
     end
   end
 end
 
 --- Whether a client may yet restore the entity.
 function directory.may_return(shard, id)
-  return shard.orphans[id] or directory.home(shard, id) == shard.number and is_unknown(shard, id)
+  return shard.lost_ids[id] or directory.home(shard, id) == shard.number and is_unknown(shard, id)
 end
 
---- whose(ids): returns the owners of the entities; false: none; 0: it may be restored. If this shard forwards a move of
--- the entity, or has forwarded one of this client lately, the shard to which that goes: a request must not overtake it.
-function CMD.whose(shard, client, ids)
+--- owners_of(ids): returns the owners of the entities; false: none; 0: it may be restored. If this shard forwards a
+-- move of the entity, or has forwarded one of this client lately, the shard to which that goes: a request must not
+-- overtake it.
+function CMD.owners_of(shard, client, ids)
   local list = {}
   for i, id in ipairs(ids) do
     local way = shard.forwarding[id] or shard.holder[id] and followers.way(shard, client, id) or shard.holder[id]
@@ -127,7 +128,7 @@ function directory.on_home(shard, home)
   local id, replaced = home.id, shard.replaced[home.id]
   if replaced and home.shard == 0 and home.life == replaced.life then shard.replaced[id] = nil end
   if shard.life[id] ~= home.life and (shard.life[id] or home.shard == 0) then return end
-  shard.claims[id], shard.orphans[id] = nil, nil
+  shard.claims[id], shard.lost_ids[id] = nil, nil
   if home.shard == 0 then
     shard.life[id], shard.holder[id], shard.revived[id] = nil, nil, nil
   else

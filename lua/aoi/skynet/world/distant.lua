@@ -19,7 +19,7 @@
 
 local directory = require "aoi.skynet.world.directory"
 local epoch = require "aoi.skynet.world.epoch"
-local strays = require "aoi.skynet.world.strays"
+local misrouted = require "aoi.skynet.world.misrouted"
 local state_of = require("aoi.sync").state
 local targets = require "aoi.skynet.world.targets"
 local views = require "aoi.skynet.views"
@@ -38,7 +38,7 @@ local function put_row(shard, put, target, life, what)
 end
 
 --- Called when an epoch is closed: put(shard, tag, row).
-function distant.tell(shard, put)
+function distant.put_rows(shard, put)
   for target, how in pairs(shard.asking) do
     local asked, want = shard.asked[target], targets.wanted(shard, target)
     if asked and asked ~= want then put_row(shard, put, target, asked, epoch.UNWANTED) end
@@ -59,7 +59,7 @@ end
 -- The shard to which a row is forwarded if its entity is not here; nil: there is none.
 local function next_shard(shard, row)
   if shard.retired then return shard.number end
-  local handed = strays.handed_to(shard, row.id)
+  local handed = misrouted.handed_to(shard, row.id)
   if handed or directory.home(shard, row.id) ~= shard.number or shard.life[row.id] ~= row.life then return handed end
   local holder = shard.holder[row.id]
   return holder ~= shard.number and holder or nil
@@ -76,7 +76,7 @@ function distant.on_want(shard, row)
   if row.what == epoch.HAS_ENDED then return on_ended(shard, row) end
   local ent = shard.ents[row.id]
   local is_here = ent ~= nil and ent.life == row.life
-  if is_here and not ent.birth then
+  if is_here and not ent.entry then
     return shard.router:follow(row.id, row.shard, row.what == epoch.WANTED)
   end
   local to = is_here and shard.number or next_shard(shard, row) -- is_here: it enters with the coming epoch
@@ -136,7 +136,7 @@ function distant.take(shard, hand)
     if not shard.core:has(one.id) then
       shard:enter_core(one)
       shard.router:note(one.id, one.life, false)
-      shard.router:doubt(one.id)
+      shard.router:unconfirm(one.id)
       for name, value in pairs(one.fields or {}) do -- no news for the view that arrives: its picture has these values
         views.sync(shard):put(one.id, name, value, shard.applied + 1)
       end
@@ -149,15 +149,15 @@ end
 
 local function repeat_wants(shard)
   for target, life in pairs(shard.asked) do
-    local _, doubted = shard.router:ghost(target)
-    if shard.router:life(target) ~= life or doubted then shard.asking[target] = AGAIN end
-    if doubted and shard.closed - doubted > 2 * REPEATS then leave(shard, target) end
+    local _, unconfirmed = shard.router:ghost(target)
+    if shard.router:life(target) ~= life or unconfirmed then shard.asking[target] = AGAIN end
+    if unconfirmed and shard.closed - unconfirmed > 2 * REPEATS then leave(shard, target) end
   end
   local list, n = shard.router:ids "distant"
   for i = 1, n do
     local id = list[i]
-    local life, _, doubted = shard.router:life(id), shard.router:ghost(id)
-    if doubted and not shard.asked[id] then
+    local life, _, unconfirmed = shard.router:life(id), shard.router:ghost(id)
+    if unconfirmed and not shard.asked[id] then
       leave(shard, id)
     elseif not shard.asked[id] then
       pass(shard, directory.home(shard, id), { id = id, life = life, shard = shard.number }, epoch.UNWANTED)
@@ -168,8 +168,8 @@ end
 -- After tiles have changed owners: an unconfirmed ghost in the new halo may be wrong where nodes here can see it now.
 local function drop_near(shard)
   for target in pairs(shard.asked) do
-    local ghost, doubted = shard.router:ghost(target)
-    if ghost and doubted and is_near(shard, target) then leave(shard, target) end
+    local ghost, unconfirmed = shard.router:ghost(target)
+    if ghost and unconfirmed and is_near(shard, target) then leave(shard, target) end
   end
 end
 
@@ -179,8 +179,8 @@ function distant.apply(shard)
   local expired = shard.expired
   shard.expired = {}
   for i = 1, #expired, 2 do
-    local ghost, doubted = shard.router:ghost(expired[i])
-    if ghost and doubted and shard.router:life(expired[i]) == expired[i + 1] then leave(shard, expired[i]) end
+    local ghost, unconfirmed = shard.router:ghost(expired[i])
+    if ghost and unconfirmed and shard.router:life(expired[i]) == expired[i + 1] then leave(shard, expired[i]) end
   end
   if shard.remapped == shard.closed then drop_near(shard) end
 end

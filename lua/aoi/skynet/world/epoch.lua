@@ -13,7 +13,7 @@
 --   8 HOME    i64 id, u32 life, u16 shard
 --             To the home of the id: the owner of that life; 0: the life has ended.
 --   9 ROWS    i64 id, u32 client, u32 batch, u8 hops, f64 x, y [, z]
---             A misrouted move (strays.lua).
+--             A misrouted move (misrouted.lua).
 --   10 LOST   i64 id, u32 life, u8 what
 --             0: that life has been restored: an unconfirmed ghost of it leaves; 1: the life has ended: any ghost of it
 --             leaves; 2: to the owner: the life must end.
@@ -34,7 +34,7 @@ local wall_list = require "aoi.skynet.world.wall_list"
 local spack, sunpack = string.pack, string.unpack
 
 local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, WALLS = 12, WANT = 13,
-                BORN = 1, ADDED = 1, POSITIONS = 2, GOES_ON = 0, ENDED = 1, ENDS = 2,
+                ENTERS = 1, ADDED = 1, POSITIONS = 2, RESTORED = 0, ENDED = 1, ENDS = 2,
                 UNWANTED = 0, WANTED = 1, HAS_ENDED = 2 }
 
 local HEAD = "<BBBB"
@@ -80,7 +80,7 @@ local function more_of(hand)
   return more
 end
 
---- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, and the optional fields
+--- hand: id, life, kind, client, movers = { client, batch, client, batch }, enters, x, y, z, and the optional fields
 -- above; nodes: a list with node, client, handle, added, positions, area, seen, width and optional fields; by: nil
 -- where it is the client. Returns a list of strings, which make the row together: `seen` is long, and is only copied
 -- into the part.
@@ -88,7 +88,7 @@ function epoch.hand(hand, dimensions)
   local m, more = hand.movers, more_of(hand)
   local row = {
     spack(HAND[dimensions], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4],
-      hand.born and epoch.BORN or 0, hand.x, hand.y, hand.z),
+      hand.enters and epoch.ENTERS or 0, hand.x, hand.y, hand.z),
     spack("<I2", #hand.nodes),
   }
   for i, n in ipairs(hand.nodes) do
@@ -229,7 +229,7 @@ local function read_hand(bytes, at, dimensions)
   hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, at = sunpack(HAND_HEAD, bytes, at)
   count, at = sunpack("<I2", bytes, read_place(hand, bytes, at, dimensions))
   if flags > 1 then error("unknown flags " .. flags, 0) end
-  hand.born = flags == epoch.BORN
+  hand.enters = flags == epoch.ENTERS
   for i = 1, count do hand.nodes[i], at = read_node(bytes, at, dimensions) end
   more, at = sunpack("<s4", bytes, at)
   read_more(hand, more, dimensions)

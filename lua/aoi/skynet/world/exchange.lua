@@ -13,7 +13,7 @@
 --     { "request", key, shard, { client, after, ... } }   { "answer", key, { ... } }
 --     { "order", key, what, value, epoch }            what: "whole", "death", "resend", "change"
 --     { "dead", shard, term }, { "restored", e }: changes.lua    { "gone", process, ... }: members.lua
---     { "wish", proposal }: director.lua
+--     { "proposal", proposal }: director.lua
 --   mail[e][client]   mail of epoch e for clients here, kept until all processes have sent theirs: everything that
 --                     shards have written for an epoch is one message, so a client receives epochs in order, and in
 --                     each epoch every node once
@@ -23,8 +23,9 @@
 -- A client that leaves a window of messages unacknowledged is behind: it receives nothing until it has acknowledged
 -- all; then all shards write whole views for it in one epoch (`resumes`).
 --
--- `tell` and `post` return nil where the receiving service is dead. All are probed twice per heartbeat, as some receive
--- nothing else. Shards move, processes come and go while the world runs: changes.lua, members.lua, director.lua.
+-- `send_shard` and `post` return nil where the receiving service is dead. All are probed twice per heartbeat, as some
+-- receive nothing else. Shards move, processes come and go while the world runs: changes.lua, members.lua,
+-- director.lua.
 
 local changes = require "aoi.skynet.world.changes"
 local delivery = require "aoi.skynet.world.delivery"
@@ -42,24 +43,24 @@ local KEEP_ORDERS = 30       -- epochs for which an obeyed order is kept
 
 --- options: plan; processes: by index { name, boot, since }; here: index of this process; homes[shard]: the process
 -- where each shard begins; state: from changes.state, where the world runs already; nodes: number of shards by name of
--- a process; tell(shard, verb, ...) sends to a shard here and post(address, message) to a client here, and both return
--- nil if the receiver is dead; replace(shard, options, done): starts another instance, with options of Shard.new, and
--- calls done(true) or done(false, reason) later; address_of(shard): of a shard here; call(process, batch, done): as of
--- Line.new; on_end(reason); now() in seconds; interval in seconds; window, patience, silence; say(text): writes to the
--- log. Optional: on_epoch(epoch, seconds, closing, waiting, applying), all in seconds.
+-- a process; send_shard(shard, verb, ...) sends to a shard here and post(address, message) to a client here, and both
+-- return nil if the receiver is dead; replace(shard, options, done): starts another instance, with options of
+-- Shard.new, and calls done(true) or done(false, reason) later; address_of(shard): of a shard here; call(process,
+-- batch, done): as of Line.new; on_end(reason); now() in seconds; interval in seconds; window, patience, silence;
+-- say(text): writes to the log. Optional: on_epoch(epoch, seconds, closing, waiting, applying), all in seconds.
 function Exchange.new(options)
   local self = setmetatable({
     phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0, foreign = 0,
     inbox = {}, ticks = {}, relays = {}, relay_key = 0, mail = {}, resuming = {}, closed = false,
-    fallen = {}, gone = {}, owing = {}, orders = {}, known = {}, order_count = 0, most_deaths = 8, covered = {},
+    fallen = {}, gone = {}, awaited = {}, orders = {}, known = {}, order_count = 0, most_deaths = 8, covered = {},
     counters = {
       epochs = 0, messages = 0, bytes = 0, overruns = 0, resyncs = 0, events = 0, wait_seconds = 0, wait_max = 0,
       epoch_seconds = 0, epoch_max = 0,
     },
   }, Exchange)
   for name, value in pairs(options) do self[name] = value end
-  self.tell = function(shard, ...) -- the next poll removes a dead shard
-    if options.tell(shard, ...) == nil then self.fallen[shard] = true end
+  self.send_shard = function(shard, ...) -- the next poll removes a dead shard
+    if options.send_shard(shard, ...) == nil then self.fallen[shard] = true end
   end
   local state = options.state or {}
   changes.begin(self, state)
@@ -78,16 +79,16 @@ end
 
 -- Each live shard here owes its parts, or its mail, from now on.
 local function await_shards(self)
-  self.owing = {}
+  self.awaited = {}
   for shard = 1, self.plan.shards do
-    self.owing[shard] = changes.takes_part(self, shard, self.epoch + 1) and true or nil
+    self.awaited[shard] = changes.takes_part(self, shard, self.epoch + 1) and true or nil
   end
 end
 
 -- The shard owes nothing any more. Returns whether it did.
 local function settle(self, shard)
-  local owed = self.owing[shard] ~= nil
-  self.owing[shard] = nil
+  local owed = self.awaited[shard] ~= nil
+  self.awaited[shard] = nil
   return owed
 end
 
@@ -106,10 +107,10 @@ local function apply(self)
   end
   await_shards(self)
   local unsure = changes.is_unsure(self, self.epoch)
-  for shard in pairs(self.owing) do
-    self.tell(shard, "apply", self.epoch + 1, self.inbox[shard] or {}, unsure, changes.begins_bereft(self, shard))
+  for shard in pairs(self.awaited) do
+    self.send_shard(shard, "apply", self.epoch + 1, self.inbox[shard] or {}, unsure, changes.begins_empty(self, shard))
   end
-  if next(self.owing) == nil then self:applied() end
+  if next(self.awaited) == nil then self:applied() end
 end
 
 local function check_barrier(self)
@@ -135,13 +136,13 @@ local function begin(self)
   self.next_at = math.max(self.next_at + self.interval, now)
   self.inbox, self.outgoing = {}, {}
   for index in pairs(self.lines) do self.outgoing[index] = {} end
-  for shard in pairs(self.owing) do
+  for shard in pairs(self.awaited) do
     if self.hosts[shard] == self.here then self.inbox[shard] = {} end
   end
   for shard = 1, self.plan.shards do
-    if self.owing[shard] then self.tell(shard, "close", self.epoch + 1) end
+    if self.awaited[shard] then self.send_shard(shard, "close", self.epoch + 1) end
   end
-  if next(self.owing) == nil then all_closed(self) end
+  if next(self.awaited) == nil then all_closed(self) end
 end
 
 -- Whether another process has closed the next epoch: the earliest clock sets the pace of all.
@@ -174,7 +175,7 @@ function Exchange:parts(shard, term, parts)
     if process ~= self.here then list[#list + 1] = to end
     list[#list + 1] = part
   end
-  if next(self.owing) == nil then all_closed(self) end
+  if next(self.awaited) == nil then all_closed(self) end
 end
 
 local function put_mail(self, epoch, client, mail)
@@ -196,7 +197,7 @@ function Exchange:mailed(shard, term, mail, events)
     end
   end
   self.counters.events = self.counters.events + events
-  if next(self.owing) == nil then self:applied() end
+  if next(self.awaited) == nil then self:applied() end
 end
 
 function Exchange:applied()
@@ -226,7 +227,7 @@ local function remove_dead_shards(self)
   self.fallen = {}
   for shard in pairs(fallen) do
     if not self.closed then changes.died(self, shard) end
-    if not self.closed and settle(self, shard) and next(self.owing) == nil then
+    if not self.closed and settle(self, shard) and next(self.awaited) == nil then
       if self.phase == "closing" then all_closed(self) elseif self.phase == "applying" then self:applied() end
     end
   end
@@ -252,7 +253,7 @@ end
 
 local function probe(self)
   self.probe_at = self.now() + self.patience / 2
-  changes.tell_all(self, "alive")
+  changes.send_all(self, "alive")
   members.ask_missing(self)
   for number, client in pairs(self.clients) do self:post_to(number, wire.ping(client.events.sent)) end
 end
@@ -261,7 +262,7 @@ end
 function Exchange:poll()
   if self.closed then return end
   if self.now() >= self.probe_at then probe(self) end
-  late.tell(self)
+  late.notify(self)
   remove_dead_shards(self)
   proceed(self)
   for _, line in pairs(self.lines) do
@@ -294,7 +295,7 @@ function Exchange:send_mail()
       if at == epoch then mail[number] = mail[number] or {} end
     end
     for number, list in pairs(mail) do delivery.deliver(self, number, epoch, list) end
-    changes.tell_clients(self, epoch)
+    changes.notify_clients(self, epoch)
   end
   self.sent = math.max(self.sent, last)
   local left = {}
@@ -347,7 +348,7 @@ function Exchange:obey(key, what, value, at)
   end
   kept[#kept + 1] = { key, what, value, at }
   self.orders, self.known[key] = kept, true
-  changes.tell_all(self, "order", what, value, at)
+  changes.send_all(self, "order", what, value, at)
   if what ~= "change" then return end
   changes.learn(self, value, at)
   director.learn(self, value, at)
@@ -387,7 +388,7 @@ end
 
 local function resend(client, ids, self)
   local at = self:order("resend", ids)
-  for _, id in ipairs(ids) do client.starved[id] = at end
+  for _, id in ipairs(ids) do client.suspended[id] = at end
 end
 
 --- Orders whole views for that client from all shards, in one epoch to come; it receives no events before.
@@ -417,7 +418,7 @@ end
 function Exchange:relay(reply, shard, ...)
   local process = self.hosts[shard]
   if self.closed or not process then return reply(false, 0, "the world is closed") end
-  if process == self.here then return self.tell(shard, "request", reply, ...) end -- the client has yet to be notified
+  if process == self.here then return self.send_shard(shard, "request", reply, ...) end -- the client will be notified
   if not self.lines[process] then return reply(nil) end
   self.relay_key = self.relay_key + 1
   self.relays[self.relay_key] = { reply = reply, process = process }
@@ -429,7 +430,7 @@ function Exchange:relay_moves(shard, message)
   local line = self.lines[self.hosts[shard]]
   if self.closed then return nil end
   if self.hosts[shard] == self.here then
-    self.tell(shard, "moves", message)
+    self.send_shard(shard, "moves", message)
   elseif line then
     line:send { "moves", shard, message }
   end
@@ -461,7 +462,7 @@ function TAKE.dead(self, _, shard, term) changes.take_dead(self, shard, term) en
 
 function TAKE.gone(self, ...) members.vote(self, ...) end
 
-function TAKE.wish(self, _, proposal) director.take(self, proposal) end
+function TAKE.proposal(self, _, proposal) director.take(self, proposal) end
 
 function TAKE.request(self, process, key, shard, arguments)
   local function reply(...)
@@ -469,7 +470,7 @@ function TAKE.request(self, process, key, shard, arguments)
     self.lines[process]:send { "answer", key, table.pack(...) }
   end
   if not changes.takes_part(self, shard, self.epoch + 1) then return reply(nil) end
-  self.tell(shard, "request", reply, table.unpack(arguments, 1, arguments.n))
+  self.send_shard(shard, "request", reply, table.unpack(arguments, 1, arguments.n))
 end
 
 function TAKE.answer(self, _, key, results)
@@ -502,7 +503,7 @@ end
 --- Ends the world, here and, unless `left`, in all processes: shards and clients are notified, all waits end.
 function Exchange:finish(reason, left)
   if self.closed then return end
-  changes.tell_all(self, "shutdown")
+  changes.send_all(self, "shutdown")
   self.closed, self.reason = true, reason
   for index, line in pairs(self.lines) do
     if not line.dead and not left then

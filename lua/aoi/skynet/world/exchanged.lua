@@ -19,7 +19,7 @@ local Line = require "aoi.skynet.world.line"
 local members = require "aoi.skynet.world.members"
 local is_dead = require "aoi.skynet.world.is_dead"
 local late = require "aoi.skynet.world.late"
-local last_words = require "aoi.skynet.last_words"
+local at_exit = require "aoi.skynet.at_exit"
 local protocol = require "aoi.skynet.protocol"
 local tiles = require "aoi.skynet.world.tiles"
 local wire = require "aoi.skynet.wire"
@@ -95,7 +95,7 @@ local function replace(shard, options, done)
   end)
 end
 
-local function tell(shard, verb, ...)
+local function send_shard(shard, verb, ...)
   local address = world.addresses[shard]
   if verb ~= "request" then return skynet.send(address, "lua", verb, ...) end
   local reply = (...)
@@ -129,7 +129,8 @@ local function run(state)
     plan = o.plan, processes = state and state.processes or world.processes, homes = world.homes, here = world.here,
     nodes = o.nodes, state = state, now = now, interval = o.interval / 100,
     window = o.window, patience = o.heartbeat, silence = o.silence,
-    tell = tell, call = call, replace = replace, address_of = function(shard) return world.addresses[shard] end,
+    send_shard = send_shard, call = call, replace = replace,
+    address_of = function(shard) return world.addresses[shard] end,
     post = function(address, message) return core.send(address, ptype, 0, message) end,
     say = function(text) skynet.error(("aoi: world '%s': %s"):format(name, text)) end,
     on_end = function(reason)
@@ -400,7 +401,7 @@ skynet.start(function()
     end
   end)
   skynet.info_func(CMD.info)
-  last_words(function() -- also called where this service is killed
+  at_exit(function() -- also called where this service is killed
     if not world or world.reason or not world.exchange then return end
     for _, client in pairs(world.exchange.clients) do
       core.send(client.address, ptype, 0, wire.bye(0, "the exchange of this process is gone: it takes no messages"))

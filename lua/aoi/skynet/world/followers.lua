@@ -1,6 +1,6 @@
 -- Forwarded moves: they follow an entity that has been handed over. A later request of the same client must not
 -- overtake such a move: if the entity has come back here before the move, the request waits; if this shard is the home
--- of the id, the request takes the same way. strays.lua and the directory are the callers.
+-- of the id, the request takes the same way. misrouted.lua and the directory are the callers.
 --
 --   sent_on[id][client]   the last forwarded move of that client: batch; to: a shard; epoch in which it is sent; back:
 --                         nil until the entity comes back here, then whether the move has yet to come
@@ -9,7 +9,7 @@ local world = require "aoi.skynet.native" "world"
 
 local followers = {}
 
-local WAITS = 8    -- epochs: then the move has made so many hops that it is dropped (MOST_HOPS of strays.lua)
+local WAITS = 8    -- epochs: then the move has made so many hops that it is dropped (MOST_HOPS of misrouted.lua)
 local FOLLOWS = 4  -- epochs: within these the shard that received the move still has the new owner of the entity
 
 function followers.is_later(batch, than) return (batch - than & 0xffffffff) < 0x80000000 and batch ~= than end

@@ -32,7 +32,7 @@ function late.names(self)
   elseif self.phase == "waiting" then
     names, since = late.batches(self), self.waiting_since
   else
-    names = shards(self.owing, function() return true end)
+    names = shards(self.awaited, function() return true end)
     since = self.phase == "closing" and self.started or self.applying_since
   end
   table.sort(names)
@@ -40,7 +40,7 @@ function late.names(self)
 end
 
 --- Notifies clients each second, and when the wait is over.
-function late.tell(self)
+function late.notify(self)
   local names, seconds = late.names(self)
   local whole = math.floor(seconds)
   if whole == (self.late_sent or 0) then return end

@@ -37,7 +37,7 @@ end
 
 --- A restored entity, as its client or a former instance of the shard had it.
 function log.restored(shard, id, ent)
-  local areas, at = {}, ent.birth
+  local areas, at = {}, ent.entry
   for node, rec in pairs(ent.nodes or {}) do areas[node] = area_of(rec) end
   log.put(shard, 2, "restore", id, ent.kind, ent.life, areas, at.x, at.y, at.z)
 end
@@ -54,11 +54,11 @@ function log.commands(shard)
   for rec in pairs(shard.changed) do
     if not rec.dead then log.put(shard, 4, "area", rec.id, rec.node, rec.area) end
   end
-  for _, id in ipairs(shard.births) do
+  for _, id in ipairs(shard.enters) do
     local ent = shard.ents[id]
-    if ent and ent.birth and not ent.past and not ent.logged then
+    if ent and ent.entry and not ent.restored and not ent.logged then
       ent.logged = true
-      log.put(shard, 5, "enter", id, ent.kind, ent.life, ent.birth.x, ent.birth.y, ent.birth.z)
+      log.put(shard, 5, "enter", id, ent.kind, ent.life, ent.entry.x, ent.entry.y, ent.entry.z)
     end
   end
   for _, rec in ipairs(shard.added) do

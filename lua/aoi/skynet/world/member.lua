@@ -146,7 +146,7 @@ local function find_owners(self)
   local lost, refused = {}, {}
   local n = self.outbox:lost(lost)
   for at, ids in pairs(by_home(self, lost, n, 1)) do
-    local ok, owners = self:ask_shard(at, "whose", ids)
+    local ok, owners = self:ask_shard(at, "owners_of", ids)
     for i, id in ipairs(ids) do
       local owner, found = ok and owners[i], self.outbox:where(id) -- found by another coroutine
       if owner and owner > 0 and not found then
@@ -177,7 +177,7 @@ end
 -- knows none though this client has entered the entity, or "restored"; or false and a reason.
 local function next_owner(self, id, shard)
   self.outbox:set(id, 0) -- a move that waits, of another coroutine perhaps, asks for the owner, too
-  local ok, found, restored = self:ask_home("whose", id)
+  local ok, found, restored = self:ask_home("owners_of", id)
   if not ok then return false, found end
   -- What this client has entered exists or will be restored, unless another client has made it leave.
   if not found and self.outbox:owns(id) then

@@ -12,7 +12,7 @@
 --   exchange.processes[index]    { name, boot, since = the first epoch in which it takes part }
 --   exchange.missing[index]      why its line has failed; proven[index]: it has been started again
 --   exchange.votes[index]        set of the processes that have reported it gone
---   exchange.buried[boot]        set of the boots of dropped processes
+--   exchange.dropped_boots[boot]        set of the boots of dropped processes
 --   exchange.dropped             indices of dropped processes that no change lists yet
 
 local Line = require "aoi.skynet.world.line"
@@ -21,7 +21,7 @@ local members = {}
 
 function members.begin(self)
   self.lines, self.batches, self.done, self.outgoing = {}, {}, {}, {}
-  self.missing, self.proven, self.votes, self.buried, self.dropped, self.last_index = {}, {}, {}, {}, {}, 0
+  self.missing, self.proven, self.votes, self.dropped_boots, self.dropped, self.last_index = {}, {}, {}, {}, {}, 0
 end
 
 function members.add(self, index, process)
@@ -105,7 +105,7 @@ function members.drop(self, index, announced)
   if self.lines[index] then self.lines[index]:close() end
   self.processes[index], self.lines[index], self.done[index] = nil, nil, nil
   self.missing[index], self.votes[index], self.proven[index] = nil, nil, nil
-  self.buried[process.boot] = true
+  self.dropped_boots[process.boot] = true
   if not announced then self.dropped[#self.dropped + 1] = index end
   self:on_drop(index)
 end
@@ -132,7 +132,7 @@ end
 --- The line of that process has failed. answer: of the call that caused it, or nil.
 function members.lose(self, index, reason, answer)
   if self.closed or self.missing[index] then return end
-  if answer and answer.buried then return end_here(self) end
+  if answer and answer.dropped then return end_here(self) end
   if answer and answer.early then return self:finish("the others do not know this process", true) end
   if self.say then self.say(("process '%s' is gone: %s"):format(self.processes[index].name, reason)) end
   self.missing[index], self.votes[index] = reason, self.votes[index] or {}
@@ -167,7 +167,7 @@ function members.ask_missing(self)
     local line = self.lines[index]
     self.call(index, { boot = line.boot, to = line.peer, number = 0, items = {} }, function(ok, answer)
       if self.closed or not ok or not self.missing[index] then return end
-      if answer.buried then return end_here(self) end
+      if answer.dropped then return end_here(self) end
       if not answer.again or self.proven[index] then return end
       self.proven[index] = true
       report_gone(self, index)
@@ -178,7 +178,7 @@ end
 
 --- A batch of another process, by its index. Returns the reply to that call.
 function members.receive(self, index, batch)
-  if self.buried[batch.boot] then return { boot = false, buried = true, reason = "they go on without it" } end
+  if self.dropped_boots[batch.boot] then return { boot = false, dropped = true, reason = "they go on without it" } end
   local line = self.lines[index]
   if not line then return { early = true } end
   return line:receive(batch)

@@ -3,7 +3,7 @@
 --
 --   shard.clients[number]   slot, link: keys of the client in the post, once it has had a node here
 --   shard.notes[client]     routes and refusals, which are delivered before the events of the epoch
---   shard.letters[client]   messages delivered behind the events; `packets`: a flat list id, bytes for client views
+--   shard.messages[client]  messages delivered behind the events; `packets`: a flat list id, bytes for client views
 
 local clients = require "aoi.skynet.clients"
 local wire = require "aoi.skynet.wire"
@@ -27,11 +27,11 @@ function outlet.note(self, client, id, shard, life)
 end
 
 --- The message is delivered behind the events of the coming epoch.
-function outlet.put(self, client, message) table.insert(of(self.letters, client), message) end
+function outlet.put(self, client, message) table.insert(of(self.messages, client), message) end
 
 --- packet: of the client view of that entity, made by wire.packet.
 function outlet.put_packet(self, client, id, packet)
-  local packets = of(of(self.letters, client), "packets")
+  local packets = of(of(self.messages, client), "packets")
   packets[#packets + 1], packets[#packets + 2] = id, packet
 end
 
@@ -39,7 +39,7 @@ end
 -- for the node, its own client gets mail in any case, so that its exchange detects that this client is dead.
 function outlet.open_node(self, rec)
   if rec.number then return end
-  if rec.by ~= rec.client then of(self.letters, rec.client) end
+  if rec.by ~= rec.client then of(self.messages, rec.client) end
   local client = clients.of(self, rec.client)
   if not client.link then
     client.slot = self.post:subscribe(rec.client)
@@ -56,7 +56,7 @@ function outlet.end_node(self, client, handle, seen, width)
 end
 
 --- Returns the mail of an epoch by client: `routes`; `events`, a message, and `ends`, the length of its head and the
--- nodes in it that end; `ended`, groups of nodes that end; `letters`. And the number of events.
+-- nodes in it that end; `ended`, groups of nodes that end; `messages`. And the number of events.
 function outlet.drain(self, number)
   local mail = {}
   for client, notes in pairs(self.notes) do mail[client] = { routes = wire.routes(client, number, notes) } end
@@ -68,9 +68,9 @@ function outlet.drain(self, number)
     return true
   end)
   for client, groups in pairs(self.ended_nodes) do of(mail, client).ended = groups end
-  for client, letters in pairs(self.letters) do of(mail, client).letters = letters end
-  self.ended_nodes, self.letters = {}, {}
-  for _, client in ipairs(self.buried) do
+  for client, messages in pairs(self.messages) do of(mail, client).messages = messages end
+  self.ended_nodes, self.messages = {}, {}
+  for _, client in ipairs(self.ended_clients) do
     local c = self.clients[client]
     self.clients[client], mail[client] = nil, nil
     if c and c.link then

@@ -58,13 +58,13 @@ function commands.enter(shard, client, lives, kind, batch, stamps, rows, more)
   end
   for i = 1, #lives do
     local id, x, y, z = table.unpack(rows, (i - 1) * values + 1, i * values)
-    clients.own(shard, id, { life = lives[i], client = client, kind = kind, past = shard.blank or nil,
-                             birth = { x = x, y = y, z = z, batch = batch } })
+    clients.own(shard, id, { life = lives[i], client = client, kind = kind, restored = shard.blank or nil,
+                             entry = { x = x, y = y, z = z, batch = batch } })
     shard.sent_on[id] = nil
     if shard.blank then -- there are no ghosts yet: the entity waits with those that are restored
-      shard.returning[id] = true
+      shard.restored[id] = true
     else
-      shard.births[#shard.births + 1] = id
+      shard.enters[#shard.enters + 1] = id
     end
   end
   return more and add_more(shard, client, rows[1], more)
@@ -125,7 +125,7 @@ function commands.keep(shard, client, id, life, barred)
   if ent.client ~= client and last >= taking.last(barred) then return last end
   for former, number in pairs(barred) do shard:bar(id, ent, former, number) end
   any.take_over(shard, client, id)
-  for former, number in pairs(ent.barred) do shard:tell(former, wire.taken(former, id, life, number)) end
+  for former, number in pairs(ent.barred) do shard:send(former, wire.taken(former, id, life, number)) end
   return false, argument.copy(ent.barred)
 end
 
@@ -184,14 +184,14 @@ end
 
 function commands.position(shard, client, id)
   local ent = shard:entity(client, id)
-  local birth = ent.birth
-  if birth then return table.unpack({ birth.x, birth.y, birth.z }, 1, shard.dimensions) end
+  local entry = ent.entry
+  if entry then return table.unpack({ entry.x, entry.y, entry.z }, 1, shard.dimensions) end
   return shard.router:where(id)
 end
 
 function commands.kind(shard, client, id)
   local ent = shard:entity(client, id)
-  if ent.birth then return ent.kind end
+  if ent.entry then return ent.kind end
   return shard.kinds[id] or shard.core:kind(id)
 end
 
@@ -229,7 +229,7 @@ end
 for _, name in ipairs { "viewers", "knowers", "broadcast" } do
   commands[name] = function(shard, client, id)
     local ent = shard:entity(client, id)
-    if ent.birth then return {} end
+    if ent.entry then return {} end
     return shard.router:audience(id)
   end
   commands[name .. "_here"] = function(shard, client, id, ...)

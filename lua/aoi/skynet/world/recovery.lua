@@ -17,8 +17,8 @@
 --                        shards lost while this instance began may be unknown here; nil: nothing was lost
 --   shard.renewed        the last E; shard.waits: whether its R has yet to come
 --   shard.full           the last R; shard.fulls: the R with grace left: { R, ends = E + grace }
---   shard.returning      set of ids of restored entities that wait for R: ents[id].past; their nodes have `seen`
---   shard.orphans[id]    the epoch in which a life of the directory here was found lost
+--   shard.restored      set of ids of restored entities that wait for R: ents[id].restored; their nodes have `seen`
+--   shard.lost_ids[id]    the epoch in which a life of the directory here was found lost
 --   shard.superseded[id] a life that has ended: it must not be restored any more
 --   shard.ended          { id, life }: lives that, as clients report, they have made leave
 --
@@ -45,10 +45,10 @@ function recovery.is_absent(self) return self.applied < self.ready end
 
 --- Called first when an epoch is applied. unsure: entities are lost, or parts of an earlier epoch may be missing, as a
 -- process has died before it had sent them to all. An instance that begins then does not know what is lost, as shards
--- name only what is alive. bereft: it begins, and its former instance has died without a hand-over (changes.lua).
-function recovery.begin(self, number, unsure, bereft)
+-- name only what is alive. begins_empty: it begins, and its former instance has died without a hand-over (changes.lua).
+function recovery.begin(self, number, unsure, begins_empty)
   self.unsure = unsure
-  if bereft then
+  if begins_empty then
     self.blank, self.waits = true, true
   elseif unsure and number == self.ready then
     self.blank = self.blank or false
@@ -68,15 +68,15 @@ end
 -- entity: a HAND row. An entity that is here already stays as it is.
 local function take(self, entity)
   if self.ents[entity.id] then return end
-  local ent = { life = entity.life, client = entity.client, kind = entity.kind, barred = entity.barred, past = true,
-                birth = { x = entity.x, y = entity.y, z = entity.z, batch = entity.movers[2] } }
+  local ent = { life = entity.life, client = entity.client, kind = entity.kind, barred = entity.barred, restored = true,
+                entry = { x = entity.x, y = entity.y, z = entity.z, batch = entity.movers[2] } }
   clients.own(self, entity.id, ent)
   if entity.view then
     entity.view.id = entity.id
     clients.keep_view(self, entity.view)
     targets.adopt(self, entity.view)
   end
-  self.returning[entity.id], self.sent_on[entity.id] = true, nil
+  self.restored[entity.id], self.sent_on[entity.id] = true, nil
   self.trait_changes[entity.id] = entity.traits
   for _, n in ipairs(entity.nodes) do take_node(self, ent, entity.id, n) end
 end
@@ -94,10 +94,10 @@ function recovery.sift(self, parts)
 end
 
 --- Called when an epoch is closed, for a restored entity that enters. Returns its owner.
-function recovery.bear(self, id, ent)
-  local at = ent.birth
-  self.returning[id] = nil
-  self.lost[#self.lost + 1] = { id = id, life = ent.life, what = epoch.GOES_ON }
+function recovery.enter(self, id, ent)
+  local at = ent.entry
+  self.restored[id] = nil
+  self.lost[#self.lost + 1] = { id = id, life = ent.life, what = epoch.RESTORED }
   return (self.router:restored(id, ent.life, ent.kind, at.x, at.y, at.z))
 end
 
@@ -107,7 +107,7 @@ end
 
 --- LOST rows for shard `to`, or for all shards: ghosts of these lives that are from before the loss, or have ended,
 -- must leave.
-function recovery.tell_lost(self, put)
+function recovery.put_lost(self, put)
   for _, lost in ipairs(self.lost) do
     if lost.what == epoch.ENDED then log_leave(self, lost.id, lost.life) end
     local row = epoch.lost(lost.id, lost.life, lost.what)
@@ -132,7 +132,7 @@ local function resume(self, renewed)
   if renewed < self.renewed then return end -- more has been lost since: a later R is ordered
   self.waits, self.full = false, self.applied + 1
   self.fulls[#self.fulls + 1] = { self.full, ends = renewed + self.grace }
-  self.router:retell()
+  self.router:announce_all()
 end
 
 --- Called when an epoch is closed, with the change (changes.lua) that is dated `at`: for this epoch, or for an earlier
@@ -150,7 +150,7 @@ function recovery.change(self, change, at)
   if at < self.ready then return end
   if change.lost then self.renewed, self.waits = self.applied + 1, true end
   if change.moves or change.lost then self.names = self.applied + 1 end
-  if change.moves and not change.lost then self.router:retell() end -- new instances have no ghosts
+  if change.moves and not change.lost then self.router:announce_all() end -- new instances have no ghosts
   if change.resume then resume(self, change.resume) end
   if change.anew then
     local ids = {}
@@ -166,7 +166,7 @@ end
 function recovery.name_all(self, notify_home)
   if self.names ~= self.applied + 1 then return end
   for id, ent in pairs(self.ents) do
-    if ent.past or not ent.birth then notify_home(id, ent.life, self.number) end
+    if ent.restored or not ent.entry then notify_home(id, ent.life, self.number) end
   end
 end
 
@@ -176,7 +176,8 @@ function recovery.refill(self, parts)
   local named = {}
   epoch.each_row(parts, epoch.HOME, function(_, home) named[home.id] = true end)
   for id in pairs(self.life) do
-    if not named[id] and not directory.is_claimed(self, id) then self.orphans[id] = self.orphans[id] or self.renewed end
+    local lost = not named[id] and not directory.is_claimed(self, id)
+    if lost then self.lost_ids[id] = self.lost_ids[id] or self.renewed end
   end
 end
 
@@ -184,7 +185,7 @@ end
 
 local function drop_lost(self, id)
   log_leave(self, id, self.life[id])
-  self.life[id], self.holder[id], self.orphans[id], self.claims[id] = nil, nil, nil, nil
+  self.life[id], self.holder[id], self.lost_ids[id], self.claims[id] = nil, nil, nil, nil
 end
 
 --- Called when an epoch is closed: ends lives that clients report as ended, and `replaced` ones if the HOME row has not
@@ -195,7 +196,7 @@ function recovery.expire(self)
   for _, one in ipairs(ended) do
     local id, life = one.id, self.life[one.id]
     local claimed = directory.is_claimed(self, id) -- a client is restoring it
-    if life == one.life and self.orphans[id] and not claimed then drop_lost(self, id) end
+    if life == one.life and self.lost_ids[id] and not claimed then drop_lost(self, id) end
     if self.life[id] == one.life then
       self.ended[#self.ended + 1] = one
       if not claimed then
@@ -211,26 +212,26 @@ function recovery.expire(self)
       self.replaced[id] = nil
     end
   end
-  for id, since in pairs(self.orphans) do
+  for id, since in pairs(self.lost_ids) do
     local patience = directory.is_claimed(self, id) and 2 * self.grace or self.grace
     if self.closed >= since + patience then drop_lost(self, id) end
   end
 end
 
 --- Phase 1, once the grace of an R is over: ghosts leave that have been unconfirmed since.
-function recovery.drop_doubted(self)
+function recovery.drop_unconfirmed(self)
   local first = self.fulls[1]
   if not first or self.closed < first.ends then return end
   table.remove(self.fulls, 1)
   if not self.fulls[1] then self.superseded = {} end
-  local list, n = self.router:ids("doubted", first[1])
+  local list, n = self.router:ids("unconfirmed", first[1])
   for i = 1, n do self.core:leave(list[i]) end
 end
 
 --- A LOST row in phase 2, behind all moves and NEAR rows: removes the ghost of that life.
 function recovery.apply_lost(self, lost)
-  local ghost, doubted = self.router:ghost(lost.id)
-  if lost.what == epoch.ENDS or not ghost or not (doubted or lost.what == epoch.ENDED) then return end
+  local ghost, unconfirmed = self.router:ghost(lost.id)
+  if lost.what == epoch.ENDS or not ghost or not (unconfirmed or lost.what == epoch.ENDED) then return end
   if self.router:life(lost.id) ~= lost.life then return end
   self.core:leave(lost.id)
 end
@@ -241,8 +242,8 @@ function recovery.end_own(self, lost)
   local ent = self.ents[lost.id]
   local ended = lost.what == epoch.ENDED
   if ended then self.superseded[lost.id] = lost.life end
-  if not ent or ent.life ~= lost.life or lost.what ~= epoch.ENDS and not (ended and ent.past) then return end
-  if ended then ent.past = nil end -- then `leave` sends no LOST rows: all shards have this one
+  if not ent or ent.life ~= lost.life or lost.what ~= epoch.ENDS and not (ended and ent.restored) then return end
+  if ended then ent.restored = nil end -- then `leave` sends no LOST rows: all shards have this one
   outlet.note(self, ent.client, lost.id, outlet.LEFT, ent.life)
   commands.leave(self, ent.client, lost.id)
 end
@@ -251,7 +252,7 @@ local function is_claimer(self, id, client) return self.claims[id] and self.clai
 
 -- Whether the id has no owner, and no client may still enter it.
 local function is_lost(self, id)
-  return not directory.is_claimed(self, id) and (self.orphans[id] or self.claims[id])
+  return not directory.is_claimed(self, id) and (self.lost_ids[id] or self.claims[id])
 end
 
 local function check_node(self, n)
@@ -280,7 +281,7 @@ function CMD.reclaim(self, client, entities, ended)
     holders[n] = self.map:owner(entities[i + 2], entities[i + 3])
     stamps[n] = directory.stamp(self, holders[n])
     -- A lost life may come from a reclaim that was under way when the life ended: a later life replaces it.
-    local later = known and known ~= life and self.orphans[id] and followers.is_later(life, known)
+    local later = known and known ~= life and self.lost_ids[id] and followers.is_later(life, known)
     if followers.is_later(life, self.last_life) then self.last_life = life end -- of a snapshot
     if known and known ~= life and not later then
       owners[n] = false
@@ -288,7 +289,7 @@ function CMD.reclaim(self, client, entities, ended)
       owners[n] = 0
       if later and self.claims[id] then self.lost[#self.lost + 1] = { id = id, life = known, what = epoch.ENDED } end
       self.life[id], self.holder[id], self.claims[id] = life, holders[n], { client, stamps[n] }
-      self.orphans[id] = self.orphans[id] or self.applied
+      self.lost_ids[id] = self.lost_ids[id] or self.applied
       self.revived[id] = { client = client, epoch = self.applied }
     else
       owners[n] = self.holder[id]
@@ -325,7 +326,7 @@ function CMD.restore_node(self, client, id, n)
   check_taken(ent, client, id, n.since)
   n.by = client
   take_node(self, ent, id, n)
-  if not ent.past then self.added[#self.added + 1] = n end
+  if not ent.restored then self.added[#self.added + 1] = n end
 end
 
 --- The same for a client view, which belongs to one life of the entity.

@@ -8,7 +8,7 @@
 --                            the windows
 --   clients[number]          clients that have or had something here (clients.lua); link, slot: their keys in the post
 --   ents[id]                 owned entities, and those that enter in the coming epoch: the fields of any place, and
---                            life, kind, birth = { x, y, z, batch } until the entity has entered
+--                            life, kind, entry = { x, y, z, batch } until the entity has entered
 --   notes[client]            routes and refusals, which are sent with the events of the epoch
 --   targets[target]          nodes with an override for the target, views that pin it: targets.lua, distant.lua
 --   moved[id]                the new owner of an entity that has been handed over, for a while
@@ -34,7 +34,7 @@ local log = require "aoi.skynet.world.log"
 local outlet = require "aoi.skynet.world.outlet"
 local recovery = require "aoi.skynet.world.recovery"
 local snapshot = require "aoi.skynet.world.snapshot"
-local strays = require "aoi.skynet.world.strays"
+local misrouted = require "aoi.skynet.world.misrouted"
 local targets = require "aoi.skynet.world.targets"
 local tiles = require "aoi.skynet.world.tiles"
 local traits = require "aoi.skynet.world.traits"
@@ -42,7 +42,7 @@ local wall_list = require "aoi.skynet.world.wall_list"
 local views = require "aoi.skynet.views"
 local world = require "aoi.skynet.native" "world"
 
-local MOVE, NEAR, FAR, GONE, BORN, KIND = 1, 2, 3, 4, 5, 6
+local MOVE, NEAR, FAR, GONE, ENTER, KIND = 1, 2, 3, 4, 5, 6
 
 local Shard = {}
 Shard.__index = Shard
@@ -62,8 +62,8 @@ function Shard.new(options)
     core = space, router = world.router(space, map, options.number, (options.epoch or 0) + 1),
     term = options.term or 0, terms = options.terms or {}, ready = options.term and options.epoch + 1 or 0,
     grace = options.grace or 100, renewed = 0, blank = options.lost, waits = options.lost, fulls = {},
-    returning = {}, orphans = {}, replaced = {}, revived = {}, ended = {}, superseded = {}, lost = {}, ended_nodes = {},
-    post = outlet.post(), clients = {}, notes = {}, letters = {},
+    restored = {}, lost_ids = {}, replaced = {}, revived = {}, ended = {}, superseded = {}, lost = {}, ended_nodes = {},
+    post = outlet.post(), clients = {}, notes = {}, messages = {},
     targets = {}, overriding = {}, asked = {}, asking = {}, passing = {}, expired = {},
     views = {}, taken_views = {}, quantum = options.quantum, fields = options.fields,
     traits = {}, trait_changes = {},
@@ -74,8 +74,8 @@ function Shard.new(options)
     closed = options.epoch or 0, applied = options.epoch or 0,
     queue = {}, early = {}, forward = {}, forwarding = {}, orders = {},
     counters = {
-      requests = 0, moves = 0, strays = 0, refused = 0, overtaken = 0, handed = 0, adopted = 0, events = 0, bytes = 0,
-      read_seconds = 0, close_seconds = 0, hand_seconds = 0, apply_seconds = 0, drain_seconds = 0,
+      requests = 0, moves = 0, misrouted = 0, refused = 0, overtaken = 0, handed = 0, adopted = 0, events = 0,
+      bytes = 0, read_seconds = 0, close_seconds = 0, hand_seconds = 0, apply_seconds = 0, drain_seconds = 0,
     },
   }, Shard)
   if options.sight then wall_list.begin(self, options.walls) end
@@ -137,7 +137,7 @@ end
 -- Moves -------------------------------------------------------------------------------------------------------------
 
 --- A client's message of moves (src/lua/wire_outbox.h): a string, or a pointer and its length. Returns true, or nil
--- and a reason. Rows that the router does not accept go to strays.lua.
+-- and a reason. Rows that the router does not accept go to misrouted.lua.
 function Shard:moves(message, size)
   if self.shut then return true end
   local started = self.clock()
@@ -147,7 +147,7 @@ function Shard:moves(message, size)
   local values = self.dimensions + 1
   for i = 1, count * values, values do
     local x, y, z = rows[i + 1], rows[i + 2], values == 4 and rows[i + 3] or nil
-    strays.move(self, client, batch, 0, rows[i], x, y, z)
+    misrouted.move(self, client, batch, 0, rows[i], x, y, z)
   end
   self.counters.read_seconds = self.counters.read_seconds + self.clock() - started
   return true
@@ -177,10 +177,10 @@ local function obey(self, number, what, f)
 end
 
 local function end_client(self, client)
-  self.buried[#self.buried + 1] = client
-  directory.bury(self, client)
+  self.ended_clients[#self.ended_clients + 1] = client
+  directory.end_client(self, client)
   for _, id in ipairs(clients.entities(self, client)) do self.sent_on[id] = nil end
-  commands.helpers.bury(self, client)
+  commands.helpers.end_client(self, client)
 end
 
 -- close -------------------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ local function give(self, lists, hand, shard)
     targets.forget(self, rec)
     clients.forget_node(self, ent, rec)
   end
-  hand.barred, hand.view, hand.traits = ent.barred, views.give(self, id), self.traits[id]
+  hand.barred, hand.view, hand.traits = ent.barred, views.export(self, id), self.traits[id]
   put_row(lists, shard, epoch.HAND, epoch.hand(hand, self.dimensions))
   notify_home(self, lists, id, hand.life, shard)
   clients.disown(self, id)
@@ -248,7 +248,7 @@ end
 
 -- An entity that enters or is restored, as the fields of a HAND row.
 local function hand_of(self, id, ent)
-  local at = ent.birth
+  local at = ent.entry
   self.newcomers[id] = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
                          movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z }
   return self.newcomers[id]
@@ -256,17 +256,17 @@ end
 
 local function enter_restored(self, lists, id, ent)
   if self.log then log.restored(self, id, ent) end
-  local owner = recovery.bear(self, id, ent)
+  local owner = recovery.enter(self, id, ent)
   give(self, lists, hand_of(self, id, ent), owner)
 end
 
 -- If moves have taken the entity into another region since it was accepted, it is handed over as it enters.
 local function enter(self, lists, id, ent)
   local hand = hand_of(self, id, ent)
-  local owner, here = self.router:born(id, hand.life, hand.kind, hand.x, hand.y, hand.z)
-  hand.born, hand.real = true, is_own(self, owner)
+  local owner, here = self.router:enter(id, hand.life, hand.kind, hand.x, hand.y, hand.z)
+  hand.enters, hand.real = true, is_own(self, owner)
   if hand.real then
-    ent.birth = nil
+    ent.entry = nil
     notify_home(self, lists, id, ent.life, owner)
   else
     give(self, lists, hand, owner)
@@ -301,9 +301,9 @@ end
 function Shard:close(number)
   assert(self.closed == self.applied and number == self.closed + 1, "an epoch out of turn")
   local started, lists, router = self.clock(), {}, self.router
-  self.buried = {}
-  for _, id in ipairs(self.births) do router:widen(id) end
-  for id in pairs(self.returning) do router:widen(id) end
+  self.ended_clients = {}
+  for _, id in ipairs(self.enters) do router:widen(id) end
+  for id in pairs(self.restored) do router:widen(id) end
   obey(self, number, "death", end_client) -- before a change hands everything over to another instance
   obey(self, number, "change", recovery.change)
   recovery.name_all(self, function(...) notify_home(self, lists, ...) end)
@@ -317,20 +317,20 @@ function Shard:close(number)
   recovery.expire(self)
   if self.log then log.commands(self) end
   touch_same_kinds(self)
-  for _, id in ipairs(self.births) do
+  for _, id in ipairs(self.enters) do
     local ent = self.ents[id]
-    if ent and ent.birth and not ent.past then enter(self, lists, id, ent) end
+    if ent and ent.entry and not ent.restored then enter(self, lists, id, ent) end
   end
-  for id in pairs(self.waits and {} or self.returning) do
-    if self.ents[id] and self.ents[id].past then enter_restored(self, lists, id, self.ents[id]) end
-    self.returning[id] = nil
+  for id in pairs(self.waits and {} or self.restored) do
+    if self.ents[id] and self.ents[id].restored then enter_restored(self, lists, id, self.ents[id]) end
+    self.restored[id] = nil
   end
   local function put(...) put_row(lists, ...) end
-  recovery.tell_lost(self, put)
+  recovery.put_lost(self, put)
   hand_over_all(self, lists)
   rekind_all(self)
-  traits.tell(self, function(shard, row) put(shard, epoch.TRAIT, row) end, self.newcomers)
-  distant.tell(self, put)
+  traits.put_rows(self, function(shard, row) put(shard, epoch.TRAIT, row) end, self.newcomers)
+  distant.put_rows(self, put)
   forward_rows(self, put)
   if self.log then log.moves(self) end
   local parts = {}
@@ -364,29 +364,29 @@ local function apply_ends(self, parts)
     apply_rows(self, parts, FAR)
     apply_rows(self, parts, GONE)
   end
-  recovery.drop_doubted(self)
+  recovery.drop_unconfirmed(self)
 end
 
 -- This shard becomes the owner of the entity, but for its nodes: adopt_nodes, apply_nodes.
 local function take_hand(self, hand)
   local id, router, is_known = hand.id, self.router, self.core:has(hand.id)
-  if hand.born or not is_known then
+  if hand.enters or not is_known then
     self:enter_core(hand)
   elseif not router:ghost(id) then
     error(("shard %d was handed entity %d, which is its own"):format(self.number, id), 0)
   end
   router:note(id, hand.life, true, hand.follows)
   router:mover(id, table.unpack(hand.movers))
-  if not hand.born then followers.expect(self, id, hand.movers) end
+  if not hand.enters then followers.expect(self, id, hand.movers) end
   clients.own(self, id, { life = hand.life, client = hand.client, kind = hand.kind, barred = hand.barred })
   self.moved[id] = nil
   if hand.barred then router:mark(id, "barred", true) end
   traits.take(self, id, hand.traits, is_known)
-  views.take(self, id, hand.view)
+  views.import(self, id, hand.view)
 end
 
 local function place_hand(self, hand)
-  if not hand.born then take_hand(self, hand) end
+  if not hand.enters then take_hand(self, hand) end
 end
 
 -- Removes a ghost of a former life: the row that ends it was lost with a shard.
@@ -395,7 +395,7 @@ local function drop_former(self, id, life)
 end
 
 local function move_hand(self, hand)
-  if hand.born then return end
+  if hand.enters then return end
   drop_former(self, hand.id, hand.life)
   if self.core:has(hand.id) then self.core:move(hand.id, hand.x, hand.y, hand.z) end
 end
@@ -411,7 +411,7 @@ local function take_node(self, hand, n)
 end
 
 local function adopt_nodes(self, hand)
-  self.counters.adopted = self.counters.adopted + (hand.born and 0 or 1)
+  self.counters.adopted = self.counters.adopted + (hand.enters and 0 or 1)
   for _, n in ipairs(hand.nodes) do
     if not n.added then take_node(self, hand, n) end
   end
@@ -438,7 +438,7 @@ local function apply_kinds(self, parts)
   end
   apply_rows(self, parts, KIND)
   epoch.each_row(parts, epoch.HAND, function(_, hand)
-    if not hand.born and self.core:kind(hand.id) ~= hand.kind then self.core:set_kind(hand.id, hand.kind) end
+    if not hand.enters and self.core:kind(hand.id) ~= hand.kind then self.core:set_kind(hand.id, hand.kind) end
   end, self)
 end
 
@@ -450,7 +450,7 @@ local function enter_accepted(self, hand)
 end
 
 local function enter_hand(self, hand)
-  if not hand.born then return end
+  if not hand.enters then return end
   drop_former(self, hand.id, hand.life)
   take_hand(self, hand)
 end
@@ -458,7 +458,7 @@ end
 -- Phase 5: entities that enter, here or as ghosts.
 local function apply_enters(self, parts)
   for _, hand in ipairs(self.entering) do enter_accepted(self, hand) end
-  apply_rows(self, parts, BORN)
+  apply_rows(self, parts, ENTER)
   epoch.each_row(parts, epoch.HAND, enter_hand, self)
 end
 
@@ -490,20 +490,20 @@ function Shard:read_parts(list)
 end
 
 local function forget_moved(self)
-  local old = self.applied - strays.REMEMBERS
+  local old = self.applied - misrouted.REMEMBERS
   for id, moved in pairs(self.moved) do
     if moved.epoch < old then self.moved[id] = nil end
   end
   followers.forget_old(self, old)
 end
 
---- Applies the closed epoch. list: the parts that shards have made for this one; unsure, bereft: see recovery.begin.
--- Returns the messages for clients, as outlet.drain has them, and the number of events. An error in here leaves the
--- shard inconsistent: its service ends, and it gets a successor.
-function Shard:apply(number, list, unsure, bereft)
+--- Applies the closed epoch. list: the parts that shards have made for this one; unsure, begins_empty: see
+-- recovery.begin. Returns the messages for clients, as outlet.drain has them, and the number of events. An error in
+-- here leaves the shard inconsistent: its service ends, and it gets a successor.
+function Shard:apply(number, list, unsure, begins_empty)
   assert(number == self.closed and number == self.applied + 1, "an epoch out of turn")
   local started = self.clock()
-  recovery.begin(self, number, unsure, bereft)
+  recovery.begin(self, number, unsure, begins_empty)
   local parts = self:read_parts(list)
   if self.blank and number ~= self.full then parts = recovery.sift(self, parts) end
   apply_ends(self, parts)
@@ -537,9 +537,9 @@ function Shard:apply(number, list, unsure, bereft)
   epoch.each_row(parts, epoch.LOST, recovery.end_own, self)
   recovery.refill(self, parts)
   epoch.each_row(parts, epoch.ROWS, function(_, row)
-    strays.move(self, row.client, row.batch, row.hops, row.id, row.x, row.y, row.z)
+    misrouted.move(self, row.client, row.batch, row.hops, row.id, row.x, row.y, row.z)
   end, self)
-  strays.retry(self)
+  misrouted.retry(self)
   if number % 50 == 0 then forget_moved(self) end
   run_queue(self)
   return mail, events
@@ -558,12 +558,12 @@ end
 function Shard:check()
   assert(self.core:check())
   for id, ent in pairs(self.ents) do
-    if not ent.birth and not (self.core:has(id) and self.router:owns(id)) then
+    if not ent.entry and not (self.core:has(id) and self.router:owns(id)) then
       error(("entity %d is none of shard %d's own"):format(id, self.number), 0)
     end
   end
   local _, n = self.router:ids "own"
-  for _, ent in pairs(self.ents) do n = n - (ent.birth and 0 or 1) end
+  for _, ent in pairs(self.ents) do n = n - (ent.entry and 0 or 1) end
   if n ~= 0 and self.closed == self.applied then
     error(("shard %d has %d entities too many"):format(self.number, n), 0)
   end

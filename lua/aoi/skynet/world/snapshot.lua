@@ -155,7 +155,7 @@ function snapshot.bring(self, list)
     self.traits[hand.id] = hand.traits
     keep_nodes(self, hand)
   end
-  if list.walls then building.wish(self, "all", list.walls) end
+  if list.walls then building.propose(self, "all", list.walls) end
   local at, reason = self.move_map("restore")
   if not at then error(reason, 0) end
 end

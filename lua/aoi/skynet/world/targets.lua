@@ -6,7 +6,7 @@
 --   view.pins[target]       life; false: unpinned, while the view waits with a picture in which the target is pinned
 --   shard.targets[target]   { holders = set of such records and views, life = that in the core at the last apply }
 --   shard.overriding        records that have arrived with overrides, or with overrides that have changed
---   shard.asking[target]    distant.tell looks at the target when the coming epoch is closed
+--   shard.asking[target]    distant.put_rows looks at the target when the coming epoch is closed
 --
 --   set, pin, unpin; adopt, forget: the holder arrives, leaves -> apply, at the end of each epoch -> make
 

@@ -100,7 +100,7 @@ end
 
 --- Called at close, behind routing: put(shard, row) for every shard in the audience, this one included.
 -- newcomers[id]: life and position of entities that enter.
-function traits.tell(shard, put, newcomers)
+function traits.put_rows(shard, put, newcomers)
   local list, n = shard.router:wholes()
   for i = 1, 2 * n, 2 do
     local id, to = list[i], list[i + 1]
@@ -108,7 +108,7 @@ function traits.tell(shard, put, newcomers)
   end
   for id, change in pairs(shard.trait_changes) do
     local hand, ent = newcomers[id], shard.ents[id]
-    if hand or not (ent and ent.past) then
+    if hand or not (ent and ent.restored) then
       local life = hand and hand.life or shard.router:life(id)
       local audience = hand and shard.map:audience(hand.x, hand.y) or shard.router:audience(id)
       for _, to in ipairs(life and audience or {}) do put(to, epoch.trait(id, life, false, change)) end

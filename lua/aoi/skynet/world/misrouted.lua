@@ -11,15 +11,15 @@ local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
 
 -- REMEMBERS: epochs for which a shard answers with the new owner of an entity; later the home of the id is asked
-local strays = { REMEMBERS = 8 }
+local misrouted = { REMEMBERS = 8 }
 
 local MOST_HOPS = 8 -- shards that a misrouted move passes
 
 --- The shard to which this one has handed the entity over lately, or nil. `moved` may be of an earlier life: the home
 -- of the id uses the directory instead, unless the hand-over is of this epoch, so that the HOME row is not applied yet.
-function strays.handed_to(self, id)
+function misrouted.handed_to(self, id)
   local moved = self.moved[id]
-  local since = directory.home(self, id) == self.number and self.applied or self.applied - strays.REMEMBERS
+  local since = directory.home(self, id) == self.number and self.applied or self.applied - misrouted.REMEMBERS
   return moved and moved.epoch > since and moved.shard or nil
 end
 
@@ -27,7 +27,7 @@ end
 -- known owner; and whether this shard has handed the entity over to it. Requests go the same way, so that they arrive
 -- after earlier moves (coming.lua).
 local function way_to(self, id)
-  local to, home = self.retired and self.number or strays.handed_to(self, id), directory.home(self, id)
+  local to, home = self.retired and self.number or misrouted.handed_to(self, id), directory.home(self, id)
   if to then return to, true, true end
   if home == self.number then return self.holder[id], true, false end
   return home, false, false
@@ -54,9 +54,9 @@ end
 -- A move that the router has not accepted.
 local function on_misrouted(self, client, batch, hops, id, x, y, z)
   local ent, finite = self.ents[id], is_finite(x, y, z)
-  self.counters.strays = self.counters.strays + 1
-  if finite and ent and ent.birth then
-    local at = ent.birth
+  self.counters.misrouted = self.counters.misrouted + 1
+  if finite and ent and ent.entry then
+    local at = ent.entry
     if client ~= ent.client or followers.is_later(batch, at.batch) then
       at.x, at.y, at.z = x, y, z
       if client == ent.client then at.batch = batch end
@@ -80,7 +80,7 @@ local function on_misrouted(self, client, batch, hops, id, x, y, z)
 end
 
 --- A move that the router has left to the caller, that `hops` shards have forwarded, or that has waited in `early`.
-function strays.move(self, client, batch, hops, id, x, y, z)
+function misrouted.move(self, client, batch, hops, id, x, y, z)
   local barred = self.ents[id] and self.ents[id].barred
   if barred and barred[client] then return refuse(self, client, id) end -- another client has taken the entity over
   followers.forget(self, client, batch, id)
@@ -89,10 +89,10 @@ function strays.move(self, client, batch, hops, id, x, y, z)
   if not moved then on_misrouted(self, client, batch, hops, id, x, y, z) end
 end
 
-function strays.retry(self)
+function misrouted.retry(self)
   local early = self.early
   self.early = {}
-  for _, row in ipairs(early) do strays.move(self, table.unpack(row, 1, 7)) end
+  for _, row in ipairs(early) do misrouted.move(self, table.unpack(row, 1, 7)) end
 end
 
-return strays
+return misrouted

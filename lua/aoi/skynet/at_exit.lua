@@ -1,7 +1,7 @@
 -- Calls a function when the service ends, even if it is killed: skynet closes its Lua state, which runs finalizers. The
 -- function may send to services of the same process; it must not wait.
 --
---   local words = last_words(function() core.send(address, ptype, 0, message) end)
+--   local words = at_exit(function() core.send(address, ptype, 0, message) end)
 --   words.cancel()
 
 local armed = {} -- sentinel -> true: prevents its collection before the end
