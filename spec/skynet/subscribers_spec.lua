@@ -173,6 +173,27 @@ describe("around the AOI service", function()
       assert.same({ 1, 1 }, { ann.counters.resyncs, resyncs() })
     end)
 
+    it("asks for a resync with the heartbeat when the last message is missing, also when it has fallen behind", function()
+      for _, is_behind in ipairs { false, true } do
+        begin { window = 8, heartbeat = 5 }
+        if is_behind then the_room:run_over(21) else the_room:move(same_map, 2, 100) end
+        server:tick()
+        local line = net.lines[SERVICE .. ">" .. ANN]
+        line[line.last], line.last = nil, line.last - 1
+        net:resume(ANN)
+        net:run()
+        assert.equal(is_behind, the_room:is_behind())
+        take "ann"
+        for _ = 1, 2 do
+          net.time = net.time + 6
+          server:probe_all()
+          net:tick(server)
+        end
+        assert.equal("-2", take "ann")
+        assert.same({ 1, 1, false }, { ann.counters.lost, resyncs(), the_room:is_behind() })
+      end
+    end)
+
     it("begins again only when it has taken everything, and asks again with the heartbeat", function()
       the_room:run_over(20)
       local receive = net.services[SERVICE].receive

@@ -199,8 +199,15 @@ on_map(wire.ROUTES, wire.read_routes, function(_, map, n, list, epoch)
   if map.take_routes then map:take_routes(list, n, epoch) end
 end)
 
-on[wire.PING] = function(self)
-  self.send(wire.ack(taken(self)))
+-- seq: of the last EVENTS that were sent. One that is lost is noticed by the next one, or, if it was the last, here.
+on[wire.PING] = function(self, _, _, seq)
+  local last, delivered = self.inbox:seq()
+  if seq == last or delivered ~= last then
+    self.send(wire.ack(delivered))
+  else
+    self.inbox:seq(seq)
+    dispatch.missed(self, seq)
+  end
   return true
 end
 

@@ -64,6 +64,12 @@ local function on_closed(self, handle)
   end
 end
 
+--- A message up to that one is lost, or was not applied to its end: requests a resync.
+function dispatch.missed(self, seq)
+  self.counters.lost = self.counters.lost + 1
+  self.send(wire.ack(seq, wire.LOST))
+end
+
 local special = {
   [wire.OPENED] = on_opened, [wire.CLOSED] = on_closed,
   [wire.RESYNCED] = function(self, link)
@@ -71,10 +77,7 @@ local special = {
     self.counters.resyncs = self.counters.resyncs + 1
     if map and map.resync_handler then failures.run(self, map, map.resync_handler) end
   end,
-  [wire.MISSED] = function(self, seq) -- a message is lost, or was not applied to its end: requests a resync
-    self.counters.lost = self.counters.lost + 1
-    self.send(wire.ack(seq, wire.LOST))
-  end,
+  [wire.MISSED] = dispatch.missed,
 }
 
 -- ---- groups ---------------------------------------------------------------------------------------------------------
