@@ -173,7 +173,7 @@ describe("around the AOI service", function()
       assert.same({ 1, 1 }, { ann.counters.resyncs, resyncs() })
     end)
 
-    it("asks for a resync with the heartbeat when the last message is missing, also when it has fallen behind", function()
+    it("asks for a resync with the heartbeat when the last message is missing, behind or not", function()
       for _, is_behind in ipairs { false, true } do
         begin { window = 8, heartbeat = 5 }
         if is_behind then the_room:run_over(21) else the_room:move(same_map, 2, 100) end

@@ -267,6 +267,7 @@ static inline bool is_far(const list_trip *p, uint32_t node) {
 
 /* Whether all parts stay in their tiles. */
 static bool stays_near(const list_trip *p) {
+    /* cppcheck-suppress ctuuninitvar ; the caller has set what is read */
     const aoi_list *g = p->g;
     const aoi_world *w = p->world;
     for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
