@@ -6,6 +6,7 @@
 -- FILE is a journal (docs/journal.md) or a recording of movement in CSV (aoi.tools.recording). Exit status: 0; 1 where
 -- a file cannot be read or a check fails; 2 for misuse.
 local aoi = require "aoi"
+local checks = require "aoi.checks"
 local journal = require "aoi.journal"
 local reserved = require "aoi.reserved"
 local sources = require "aoi.viewer.sources"
@@ -237,16 +238,19 @@ end
 local function messages_of(path)
   local file, why = io.open(path, "rb")
   if not file then refuse("cannot read the messages: " .. why) end
-  local list = {}
-  for head in file:lines() do
-    local place, client, length = head:match "^(%d+) (-?%d+) (%d+)\r?$"
-    local bytes = place and (length == "0" and "" or file:read(tonumber(length)))
-    if not bytes or #bytes < tonumber(length) or file:read(1) ~= "\n" then
+  local text, fault = file:read "*a" -- of a folder: nil
+  file:close()
+  if not text then refuse(("cannot read the messages: %s: %s"):format(path, fault)) end
+  local list, at = {}, 1
+  while at <= #text do
+    local place, client, length, from = text:match("^(%d+) (-?%d+) (%d+)\r?\n()", at)
+    at = from and from + tonumber(length) or math.huge
+    if at > #text or text:sub(at, at) ~= "\n" or not checks.is_integer(tonumber(client)) then
       refuse(("%s: message %d is damaged, or cut off"):format(path, #list + 1))
     end
-    list[#list + 1] = { place = tonumber(place), client = tonumber(client), bytes = bytes }
+    list[#list + 1] = { place = tonumber(place), client = tonumber(client), bytes = text:sub(from, at - 1) }
+    at = at + 1
   end
-  file:close()
   return list
 end
 
@@ -391,7 +395,10 @@ local function converter(name, expected, convert)
 end
 
 local function integer(name)
-  return converter(name, "integer", function(text) return text:find "^[+-]?%d+$" and tonumber(text) end)
+  return converter(name, "integer", function(text)
+    local value = text:find "^[+-]?%d+$" and tonumber(text)
+    return checks.is_integer(value) and value
+  end)
 end
 
 local function number(name) return converter(name, "number", tonumber) end
@@ -467,6 +474,8 @@ function command.run(argv)
   end
   local good, result = pcall(command[args.command], args)
   if good then return result end
+  local damage = type(result) == "string" and result:match "the journal does not fit the space: .*"
+  if damage then result = { why = args.file .. ": " .. damage } end
   if type(result) ~= "table" or not result.why then error(result, 0) end
   io.stderr:write("aoi: ", tostring(result.why), "\n")
   return result.status or FAILED

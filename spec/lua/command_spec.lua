@@ -132,6 +132,7 @@ describe("the program aoi", function()
     misused("explain", path, "7", "1", "12")
     misused("explain", path, "--at", "soon", "7", "1", "12")
     misused("explain", path, "--at", "1", "7", "1", "x")
+    misused("explain", path, "--at", "1", "7", "1", "99999999999999999999")
     local function unread(...)
       local status, _, err = run(...)
       assert.equal(1, status)
@@ -143,6 +144,68 @@ describe("the program aoi", function()
       unread(name, "README.md")
     end
     unread("replay", path, "--radius", "5")
+  end)
+
+  local function with_file(text, f)
+    local name = os.tmpname()
+    local file = assert(io.open(name, "wb"))
+    file:write(text)
+    file:close()
+    f(name)
+    os.remove(name)
+  end
+
+  it("says where a journal that is damaged behind its last checksum does not fit", function()
+    local pieces, space = {}, aoi.new()
+    local j = journal.record(space, function(bytes) pieces[#pieces + 1] = bytes end)
+    space:enter(1, 0, 0)
+    space:move(1, 1, 1)
+    j:stop()
+    local whole, found = table.concat(pieces), nil
+    for at = #whole, 1, -1 do -- a piece whose length is wrong is cut off: its checksum is missing
+      for byte = 0, 255 do
+        local text = whole:sub(1, at - 1) .. string.char(byte) .. whole:sub(at + 1)
+        local ok, player = pcall(journal.open, text)
+        if ok and not pcall(function() repeat until not player:step() end) then found = text end
+      end
+    end
+    with_file(assert(found), function(name)
+      for _, line in ipairs { { "replay" }, { "events" }, { "view", "-q", "-o", name .. ".html" } } do
+        table.insert(line, 2, name)
+        local status, _, err = run((table.unpack or unpack)(line)) -- luacheck: ignore 143
+        assert.equal(1, status)
+        assert.equal("aoi: " .. name .. ": the journal does not fit the space: it is damaged, or the space has been "
+          .. "changed\n", err)
+      end
+      os.remove(name .. ".html")
+    end)
+  end)
+
+  it("refuses damaged messages", function()
+    for _, text in ipairs {
+      "5 1 99999999999999999999\nabc\n", "5 1 9000000000000000000\nabc\n", "5 99999999999999999999 3\nabc\n",
+      "5 1 4\nabc\n", "5 1 2\nabc\n", "5 1 3\nabc", "5 1\n",
+    } do
+      with_file(text, function(name)
+        local status, _, err = run("audit", path, name)
+        assert.equal(1, status)
+        assert.equal(("aoi: %s: message 1 is damaged, or cut off\n"):format(name), err)
+      end)
+    end
+    local status, _, err = run("audit", path, "spec")
+    assert.equal(1, status)
+    assert.matches("^aoi: cannot read the messages: spec: ", err)
+  end)
+
+  it("replays a recording that is wider than a number", function()
+    with_file("t,id,x,y\n0,1,-1e308,0\n0,2,1e308,0\n", function(name)
+      os.rename(name, name .. ".csv")
+      local status, out, err = run("replay", name .. ".csv", "--check")
+      os.rename(name .. ".csv", name)
+      assert.equal("", err)
+      assert.equal(0, status)
+      assert.matches("2 entities, 2 nodes", out)
+    end)
   end)
 
   it("names what is wrong in a command line", function()
