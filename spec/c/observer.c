@@ -110,6 +110,22 @@ static void dropped(const setup *u) {
     close_space(s);
 }
 
+/* A record that is free reads no place among those of movers, whatever batch its entity left in. */
+static void left_together(const setup *u) {
+    int64_t ids[PEOPLE];
+    const unsigned char *bytes;
+    size_t size;
+    aoi_space *s = open_space(u);
+    aoi_observer *o = NULL;
+    EXPECT(aoi_observer_open(s, NULL, &o) == AOI_OK);
+    for (int i = 0; i < PEOPLE; i++) enter(s, ids[i] = i, i);
+    expect_all(o);
+    EXPECT(aoi_leave_many(s, ids, PEOPLE, NULL) == AOI_OK);
+    EXPECT(aoi_observe(o, &bytes, &size) == AOI_OK && size > 0 && bytes[0] == 'S');
+    aoi_observer_close(o);
+    close_space(s);
+}
+
 static void closing(const setup *u) {
     const unsigned char *bytes;
     size_t size;
@@ -132,6 +148,7 @@ int main(void) {
     for (int i = 0; every_setup(i, &u); i++) {
         refused(&u);
         dropped(&u);
+        left_together(&u);
         closing(&u);
     }
     return expect_report("observer");

@@ -173,6 +173,7 @@ void aoi_free_entity(aoi_space *s, uint32_t e) {
     if (s->layers) aoi_layers_left(s->layers, e);
     aoi_forget_looks(s, e);
     aoi_index_remove(&s->ids, aoi_id_hash(&s->world.hash_key, r->id), e);
+    r->mover = AOI_NONE; /* it may have left in a batch */
     s->world.entity_count--;
     if (++r->generation == 0) return; /* all generations used: the slot retires, or old handles would come alive */
     r->home = s->unused_entity;
