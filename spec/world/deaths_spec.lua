@@ -3,6 +3,7 @@
 -- ends the world. A client that leaves takes along only what it has entered. And a pause is only a pause.
 if not string.pack then return pending "the end of a world: needs string.pack of Lua 5.3" end
 
+local director = require "aoi.skynet.world.director"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
@@ -142,6 +143,32 @@ describe("the end of a world", function()
         assert(member.ended:find("shard 3 in process 'p2' has died 3 times in a minute", 1, true), member.ended)
       end
     end
+  end)
+
+  it("answers what waits for the map or for walls to change, whatever has been done of it", function()
+    local closed = 0
+    for run = 1, random_run.runs(20) do
+      local net = new_network { seed = SEED + run, processes = { 2, 2, 0 }, sight = true }
+      for _, call in ipairs {
+        { 1, "wall", 1, 1, 2, 2 }, { 2, "wall_many", { 3, 3, 4, 4 } }, { 3, "open_wall", 7 }, { 2, "merge", 1, 2 },
+        { 1, "assign", 0, 0, 64, 64, 3 }, { 3, "merge", 4, 2 }, { 1, "host", 1, "p2" }, { 2, "host", 4, "p1" },
+      } do
+        local member = net:member(call[1])
+        net:spawn(function()
+          local ok, reason = pcall(member[call[2]], member, table.unpack(call, 3))
+          if ok or call[3] == 7 and tostring(reason):find "no wall 7" then return end
+          assert.matches("closed.*over", reason)
+          closed = closed + 1
+        end)
+      end
+      net:run(run / 10)
+      net.exchanges[1]:finish "over"
+      net:run_until(function() return net.running == 0 end, 30)
+      local answer
+      director.move(net.exchanges[1], "host", function(...) answer = { ... } end, 1, "p2")
+      assert.same({ nil, "the world is closed: over" }, answer)
+    end
+    assert(closed > 0)
   end)
 
   it("does not come when a successor dies as it begins, unless that happens again and again", function()

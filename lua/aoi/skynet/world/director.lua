@@ -310,6 +310,7 @@ function MOVES.drain(self, reply, process) director.propose(self, { drain = proc
 
 --- A request of a client: MOVES[name](self, reply, ...); reply(epoch), or reply(nil, reason), is called later.
 function director.move(self, name, reply, ...)
+  if self.closed then return reply(nil, self:closed_text()) end
   local process = name == "host" and select(2, ...) or name == "drain" and (...) or name == "split" and select(2, ...)
   if process and not members.index_of(self.processes, process) then
     return reply(nil, ("there is no process '%s'"):format(process))
@@ -322,7 +323,7 @@ local function build(self, proposal)
   local own = proposal.boot == self.processes[self.here].boot and self.proposed[key]
   if not own then return end
   self.proposed[key] = nil
-  self:tick(function(at) own.reply(at, result) end)
+  self:tick(function(at, reason) own.reply(at, at and result or reason) end)
 end
 
 --- A change has been entered: proposals that it fulfils are answered.
@@ -333,6 +334,14 @@ function director.entered(self, change)
     self.proposed[key] = nil
     if proposal and proposal.reply then self:tick(proposal.reply) end
   end
+end
+
+--- The world has ended: proposals that wait are answered.
+function director.close(self)
+  for _, one in pairs(self.proposed) do
+    if one.reply then one.reply(nil, self:closed_text()) end
+  end
+  self.proposed = {}
 end
 
 --- Answers a process that has started with its index and, if the world runs, its state (changes.state); nil: not yet.

@@ -274,9 +274,13 @@ end
 
 -- Waiting for an epoch ------------------------------------------------------------------------------------------------
 
---- Calls reply(epoch) once the mail of an epoch has been sent here that covers all that came before; nil: closed.
+--- What a request is answered that comes when the world has ended, or waits as it ends.
+function Exchange:closed_text() return "the world is closed: " .. self.reason end
+
+--- Calls reply(epoch) once the mail of an epoch has been sent here that covers all that came before; reply(nil, reason)
+-- where the world ends before.
 function Exchange:tick(reply)
-  if self.closed then return reply(nil) end
+  if self.closed then return reply(nil, self:closed_text()) end
   local at = self.epoch + (self.phase == "idle" and 1 or 2)
   if next(self.lines) then at = at + 1 end -- a message to another process may miss the next epoch there
   self.ticks[#self.ticks + 1] = { at = at, reply = reply }
@@ -511,8 +515,9 @@ function Exchange:finish(reason, left)
     end
     line:close()
   end
-  for _, relay in pairs(self.relays) do relay.reply(false, 0, "the world is closed: " .. reason) end
-  for _, tick in ipairs(self.ticks) do tick.reply(nil) end
+  for _, relay in pairs(self.relays) do relay.reply(false, 0, self:closed_text()) end
+  for _, tick in ipairs(self.ticks) do tick.reply(nil, self:closed_text()) end
+  director.close(self)
   self.relays, self.ticks = {}, {}
   for number, client in pairs(self.clients) do
     self.post(client.address, wire.bye(0, reason))
