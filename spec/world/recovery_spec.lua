@@ -96,6 +96,37 @@ describe("shards that die have successors:", function()
     history(scenes[4], 5077, 150) -- a history that once went wrong: both were born
   end)
 
+  it("a life that has ended comes back in no shard that begins, whoever hears first that all have died", function()
+    for run = 1, 4 do
+      local net = network.new { seed = SEED + run, plan = scenes[1].plan, processes = { 4 }, grace = 20, patience = 2 }
+      local old, new, owners = net:member(1), net:member(1), 0
+      local function hold(member, held) net.lines["x1>" .. member.address].held = held end
+      net:finish(function()
+        old:enter(7, 10, 10)
+        old:tick()
+        hold(old, true)
+        net:kill_shard((old:where(7)))
+        net:sleep(10) -- it is too late for this life
+        new:enter(7, 50, 50)
+        new:tick()
+        hold(new, true)
+        for shard = 1, 4 do net:kill_shard(shard) end
+        net:sleep(1)
+        hold(old, false)
+        net:sleep(0.5)
+        hold(new, false)
+        net:sleep(10)
+        assert.same({ 50, 50 }, { new:position(7) })
+      end, 100)
+      for _, shard in ipairs(net.shards) do
+        shard:check()
+        owners = owners + (shard.ents[7] and 1 or 0)
+      end
+      assert.equal(1, owners)
+      assert.is_nil(old.outbox:owns(7))
+    end
+  end)
+
   it("a node whose entity leaves before it has been restored there ends", function()
     history(scenes[5], 5180, 150) -- a history that once went wrong: its client had it for ever
   end)

@@ -81,14 +81,15 @@ local function take(self, entity)
   for _, n in ipairs(entity.nodes) do take_node(self, ent, entity.id, n) end
 end
 
---- The rows that a blank shard applies. Entities that are handed over to it wait for R, as those that are restored.
+--- The rows that a blank shard applies. Entities that are handed over to it wait for R, as those that are restored; LOST
+-- rows end these.
 function recovery.sift(self, parts)
   local sifted = {}
   epoch.each_row(parts, epoch.HAND, take, self)
   epoch.each_row(parts, epoch.TRAIT, traits.await, self)
   for i, part in ipairs(parts) do
     sifted[i] = { bytes = "" }
-    for _, tag in ipairs { epoch.HOME, epoch.ROWS, epoch.WANT } do sifted[i][tag] = part[tag] end
+    for _, tag in ipairs { epoch.HOME, epoch.ROWS, epoch.LOST, epoch.WANT } do sifted[i][tag] = part[tag] end
   end
   return sifted
 end
