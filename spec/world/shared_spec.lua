@@ -62,6 +62,27 @@ describe("what clients of a world share", function()
     end)
   end)
 
+  it("who closes the world while a request looks for an owner leaves nothing behind", function()
+    local net = new_network()
+    local one, two = net:member(1), net:member(2)
+    local ask_now = one.ask_now
+    function one.ask_now(shard, after, name, ...)
+      local answer = table.pack(ask_now(shard, after, name, ...))
+      if name == "owners_of" then
+        one:close()
+        net:sleep(2)
+      end
+      return table.unpack(answer, 1, answer.n)
+    end
+    net:finish(function()
+      two:enter(1, 30, 10)
+      assert.error_matches(function() one:add_node(1, 1, 1, {}) end, "attempt to use a closed world")
+      two:tick()
+      assert.same({}, (two:nodes(1)))
+    end)
+    for _, shard in ipairs(net.shards) do assert.is_nil(shard.clients[one.number]) end
+  end)
+
   it("who has taken over what another client has brought back may leave with it and enter it again", function()
     local net = new_network { patience = 1, grace = 20 }
     local one, two = net:member(1), net:member(2)

@@ -70,6 +70,7 @@ end
 
 -- Asks once. Returns "renewed" where the shard has died or moved to another process, after its successor has begun.
 local function ask_once(self, shard, ...)
+  if self.closed then return false, 0, self:closed_text() end -- meanwhile: nothing would end what that brings about
   local term = self.terms[shard] or 0
   local answer = table.pack(self.ask_now(shard, ...))
   if answer[1] == "retired" then
@@ -92,7 +93,6 @@ end
 
 --- Asks one shard. Returns true and results; false and a reason; "moved" and a shard; "unknown"; or "stale".
 function Member:ask_shard(shard, name, ...)
-  if self.closed then return false, self:closed_text() end
   return note_epoch(self, self:ask(shard, self.epoch_seen, name, ...))
 end
 
