@@ -218,4 +218,36 @@ describe("what clients of a world share", function()
       assert.equal(1, one:layers(1))
     end)
   end)
+
+  it("an entity that comes back after a death has nowhere what another client had set", function()
+    local net = network.new {
+      seed = SEED, plan = { size = 64, reach = 12, extent = 4, tile = 8, shards = { 2, 2 } }, processes = { 4, 0 },
+      patience = 2, grace = 20, fields = { { "hp", "u8" } },
+    }
+    local one, two = net:member(1), net:member(2)
+    net:finish(function()
+      one:enter(5, 30, 10)
+      two:enter(6, 40, 10)
+      two:add_client(6, 12)
+      two:add_node(6, 1, 8, {})
+      two:tick()
+      two:set_extent(5, 4)
+      two:put(5, "hp", 7)
+      two:tick()
+      assert.same({ 5 }, { table.unpack((two:seen(6, 1))) })
+      net:kill_shard((one:where(5)))
+      net:sleep(8)
+      assert.same({ 0, 0 }, { one:extent(5), one:get(5, "hp") })
+    end)
+    local count = 0
+    for _, shard in ipairs(net.shards) do
+      if shard.core:has(5) then
+        count = count + 1
+        assert.equal(0, shard.core:extent(5))
+        assert.equal(0, shard.sync and shard.sync:get(5, "hp") or 0)
+      end
+    end
+    assert.is_true(count > 1)
+    assert.same({}, { table.unpack((two:seen(6, 1))) })
+  end)
 end)

@@ -427,6 +427,7 @@ local function apply_moves(self, parts)
   epoch.each_row(parts, epoch.HAND, distant.take, self)
   distant.apply(self)
   epoch.each_row(parts, epoch.LOST, recovery.apply_lost, self)
+  traits.reset_restored(self, parts)
   traits.apply_in_space(self, parts)
   epoch.each_row(parts, epoch.HAND, adopt_nodes, self)
 end

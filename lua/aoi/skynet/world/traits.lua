@@ -165,6 +165,28 @@ local function each_row(shard, parts, whole, f)
   end)
 end
 
+-- Sets what `kept` does not name to its default.
+local function reset(shard, id, kept)
+  set_in_space(shard, id, { extent = not kept.extent and 0, layers = not kept.layers and 1 })
+  if not shard.sync then return end
+  if not kept.priority then shard.sync:set_priority(id, 1) end
+  for _, field in ipairs(shard.fields or {}) do
+    local name = field[1]
+    if not (kept.fields and kept.fields[name]) then shard.sync:put(id, name, views.blank(shard, name)) end
+  end
+end
+
+--- An entity that is restored has the traits that its client knows; those that other clients had set are lost with the
+-- dead shard, and with this also where the entity is a ghost. Called behind LOST rows.
+function traits.reset_restored(shard, parts)
+  local named = {}
+  epoch.each_row(parts, epoch.TRAIT, function(_, row) named[row.id] = row.traits end)
+  epoch.each_row(parts, epoch.LOST, function(_, lost)
+    local is_here = shard.core:has(lost.id) and shard.router:life(lost.id) == lost.life
+    if lost.what == epoch.RESTORED and is_here then reset(shard, lost.id, named[lost.id] or {}) end
+  end)
+end
+
 --- Extent and layers. Called before nodes are adopted, and again when entities have entered.
 function traits.apply_in_space(shard, parts)
   each_row(shard, parts, true, set_in_space)
