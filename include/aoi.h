@@ -318,20 +318,20 @@ AOI_API int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, cons
 
 /* aoi_near for n places, an array of 2 or 3 coordinates each: *ids has the ids of all places, in their order, and
  * (*ends)[i] is the index in *ids after the last id of place i.  Close places share their search: as many places as
- * entities cost three fifths to nine tenths of that many aoi_near, distant places as much.  n may be 0.  Errors: as aoi_near. */
+ * entities cost three fifths to nine tenths of that many aoi_near, distant ones as much.  n may be 0.  AOI_EVALUE. */
 AOI_API int aoi_near_many(aoi_space *s, const double *places, size_t n, const aoi_area *area, const int64_t **ids,
                           const uint32_t **ends, size_t *count);
 
 /* Lists up to n entities, nearest first by dx*dx + dy*dy (+ dz*dz), ties by rising id, at most radius away (inclusive,
- * may be INFINITY); mask as in aoi_near.  The cost is that of the neighbourhood: the search grows in squares, then
- * visits cells in the order of their distances. */
+ * may be INFINITY); mask as in aoi_near.  Costs as much as the neighbourhood: it searches growing squares, then cells
+ * by distance. */
 AOI_API int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
                         size_t *count);
 
-/* Lists the entities that a ball of that radius touches on its way from `from` to `to` (a bullet, a dash), and the time,
+/* Lists the entities that a ball of that radius touches on its way from `from` to `to` (a bullet, a dash), and when,
  * 0 at `from` and 1 at `to`, by rising time, then id; mask as in aoi_near.  With d = to - from, m = from - target,
  * a = d.d, b = m.d, c = m.m - radius*radius: c <= 0: time 0; else if a is 0 or b >= 0: no hit; else with q = b*b - a*c:
- * none if q < 0, time = (-b - sqrt(q)) / a, a hit if that is <= 1.  Costs about as much as aoi_near for the box of it. */
+ * none if q < 0, time = (-b - sqrt(q)) / a, a hit if that is <= 1.  Costs about as much as aoi_near of its box. */
 AOI_API int aoi_sweep(aoi_space *s, const double *from, const double *to, double radius, uint64_t mask,
                       const int64_t **ids, const double **times, size_t *count);
 
@@ -434,8 +434,9 @@ typedef struct aoi_observer_options {
 AOI_API int aoi_observer_open(aoi_space *s, const aoi_observer_options *options, aoi_observer **out);
 AOI_API void aoi_observer_close(aoi_observer *o); /* before or after its space; NULL does nothing */
 
-/* Reports the changes since the last call; the first call reports everything.  The bytes are valid until the next call
- * on the observer; *size is 0 if nothing has changed.  AOI_EGONE: the space is closed.  AOI_ENOMEM: the next reports all. */
+/* Reports the changes since the last call; the first call and one after AOI_ENOMEM report all.  The bytes are valid
+ * until the next call on the observer; *size is 0 if nothing has changed.  AOI_EGONE: the space is closed.
+ * AOI_ENOMEM. */
 AOI_API int aoi_observe(aoi_observer *o, const unsigned char **bytes, size_t *size);
 AOI_API void aoi_observer_restart(aoi_observer *o); /* the next call reports everything */
 

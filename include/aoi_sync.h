@@ -1,13 +1,12 @@
-/* aoi_sync.h - client synchronisation: what each client must be sent, as bytes ready to be sent.  A part of aoi.h, which
- * includes it. */
+/* aoi_sync.h - client synchronisation: messages that bring each client up to date.  A part of aoi.h. */
 #ifndef AOI_SYNC_API_H
 #define AOI_SYNC_API_H
 #ifndef AOI_H
 #error "include aoi.h"
 #endif
 
-/* A client is an entity with a view, an area as of a node, and a picture: what its messages have said.  A tick packs
- * one message for each client with news.  The format is in docs/sync-wire.md.
+/* A client is an entity with a view (an area like that of a node) and a picture: the entities and values that its
+ * messages have sent.  A tick packs one message for each client with news.  docs/sync-wire.md describes the format.
  *
  *   if (aoi_sync_begin(y) == AOI_OK)
  *       while (aoi_sync_next(y, &m) == AOI_OK && m.bytes) {
@@ -15,22 +14,22 @@
  *           aoi_sync_sent(y);
  *       }
  *
- * A tick is the delivery for the views of clients, whatever the space's: their events change pictures and are seen by
- * nothing else.  Clients, pins and priorities end with the life of their entities, all of them with the space.
+ * Views of clients are delivered by these ticks, independently of the space's delivery: their events change pictures
+ * only and are not in any queue.  Clients, pins and priorities end when their entity leaves, and with the space.
  *
- * Cost of a tick, with N the records of clients that know something that has moved: O(N), some 10 ns each; with a limit
- * O(view) for clients that see more than it.  A known pair takes about 11 bytes, 2 more with tiers, 4 with bytes. */
+ * Cost of a tick: some 10 ns for each record of the clients that know an entity that has moved; with a limit O(view)
+ * for clients that see more than it.  A known pair takes about 11 bytes, 2 more with tiers, 4 with bytes. */
 typedef struct aoi_sync aoi_sync;
 
 typedef struct aoi_tier {
     double distance; /* world units, >= 0 */
-    uint32_t every;  /* ticks, >= 1: as old as a position may become */
+    uint32_t every;  /* ticks, >= 1: the greatest age of a position on the client */
 } aoi_tier;
 
 enum { AOI_MOST_TIERS = 16, AOI_MOST_EVERY = 65536 };
 
-/* State: fields that every entity has, by number from 0 on.  Numbers travel as their type holds them, angles in steps of a
- * turn; strings and bytes as they are. */
+/* State: every entity has the same fields, numbered from 0.  A number is sent as its type stores it, an angle as a
+ * number of steps of a turn, strings and bytes unchanged. */
 enum {
     AOI_BOOL,
     AOI_U8,
@@ -52,117 +51,115 @@ enum { AOI_MOST_FIELDS = 64, AOI_MOST_FIELD_NAME = 64, AOI_MOST_VALUE = 65535 };
 typedef struct aoi_field {
     const char *name; /* copied; not NULL or empty */
     int type;
-    bool own; /* sent to the entity's own client alone */
+    bool own; /* sent only to the client of the entity itself */
 } aoi_field;
 
 typedef struct aoi_value {
-    double number;     /* of strings and bytes 0; of AOI_BOOL 0 or 1 */
-    const void *bytes; /* of strings and bytes */
+    double number;     /* AOI_BOOL: 0 or 1; strings and bytes: 0 */
+    const void *bytes; /* strings and bytes */
     uint32_t size;
 } aoi_value;
 
 typedef struct aoi_relevance {
-    uint32_t limit; /* entities known at a time, pinned ones aside; 0: no limit */
+    uint32_t limit; /* entities known at a time, without pinned ones; 0: no limit */
     uint32_t bytes; /* longest message, >= aoi_sync_least_bytes(); 0: no limit */
     uint32_t tier_count;
-    const aoi_tier *tiers; /* by rising distance, copied; beyond the last one as in the last one */
-    bool self;             /* its picture has its own entity as well */
+    const aoi_tier *tiers; /* by rising distance (inclusive), copied; the last one also applies to all beyond it */
+    bool self;             /* the picture also contains the client's own entity */
 } aoi_relevance;
 
 typedef struct aoi_sync_options {
     double quantum;        /* positions are sent as quantum * floor(v / quantum + 0.5); 0: as 32-bit floats */
-    aoi_relevance clients; /* of clients that bring no relevance of their own */
+    aoi_relevance clients; /* default for clients that are added without a relevance */
     const aoi_field *fields;
     uint32_t field_count;    /* <= AOI_MOST_FIELDS */
-    struct aoi_sight *sight; /* aoi_sight.h: what its shut walls hide is not sent; NULL: nothing is hidden */
-    uint32_t tick; /* how many ticks count as made: those of synchronisers that hand clients to each other agree */
+    struct aoi_sight *sight; /* aoi_sight.h: targets that its shut walls hide are not sent; NULL: no walls */
+    uint32_t tick; /* number of ticks to begin with: equal in synchronisers that hand clients over to each other */
 } aoi_sync_options;
 
 typedef struct aoi_message {
     int64_t client;
-    const unsigned char *bytes; /* valid until the next call on the synchroniser or its space; NULL: there is none */
+    const unsigned char *bytes; /* valid until the next call on the synchroniser or its space; NULL: no more messages */
     size_t size;
 } aoi_message;
 
-/* New synchroniser in *out; a space may have several.  AOI_EVALUE for options out of range, AOI_ENOMEM. */
+/* Opens a synchroniser into *out; a space may have several.  AOI_EVALUE: an option is out of range.  AOI_ENOMEM. */
 AOI_API int aoi_sync_open(aoi_space *s, const aoi_sync_options *options, aoi_sync **out);
-AOI_API void aoi_sync_close(aoi_sync *y); /* before its space; NULL is harmless */
+AOI_API void aoi_sync_close(aoi_sync *y); /* before its space; NULL does nothing */
 
-/* The shortest budget of bytes: one record of any size fits. */
+/* The smallest value of aoi_relevance.bytes: room for one record of any size. */
 AOI_API uint32_t aoi_sync_least_bytes(const aoi_sync *y);
 
-/* For clients that come later and bring no relevance.  AOI_EVALUE. */
+/* The relevance of clients that are added later without one.  AOI_EVALUE. */
 AOI_API int aoi_sync_set_defaults(aoi_sync *y, const aoi_relevance *r);
-AOI_API void aoi_sync_get_defaults(const aoi_sync *y, aoi_relevance *out); /* tiers: valid until they are set */
+AOI_API void aoi_sync_get_defaults(const aoi_sync *y, aoi_relevance *out); /* tiers: valid until the next set */
 
-/* NULL, or what is wrong with a relevance: an English phrase that begins with the name of the field in quotes. */
+/* The fault of a relevance, an English phrase that begins with the name of the field in quotes; NULL: none. */
 AOI_API const char *aoi_relevance_fault(const aoi_sync *y, const aoi_relevance *r);
 
-/* The entity becomes a client; relevance NULL: as the options say.  AOI_EGONE, AOI_EEXIST, AOI_EVALUE, AOI_ENOMEM. */
+/* Makes the entity a client; r NULL: the default relevance.  AOI_EGONE, AOI_EEXIST, AOI_EVALUE, AOI_ENOMEM. */
 AOI_API int aoi_sync_add(aoi_sync *y, aoi_entity client, const aoi_area *view, const aoi_relevance *r);
-/* With up to AOI_MOST_VIEWS of them: its picture has what any of them sees.  AOI_EVALUE for another number.  AOI_ENOMEM: it is
- * no client. */
+/* aoi_sync_add with 1 to AOI_MOST_VIEWS views (else AOI_EVALUE): the picture has the targets that any of them sees. */
 enum { AOI_MOST_VIEWS = 8 };
 AOI_API int aoi_sync_add_views(aoi_sync *y, aoi_entity client, const aoi_area *views, uint32_t count,
                                const aoi_relevance *r);
-/* Another area for one of them, from 0 on; as aoi_set_area.  AOI_EGONE: there is no such view. */
+/* Replaces the area of a view, numbered from 0; as aoi_set_area.  AOI_EGONE: the client has no such view. */
 AOI_API int aoi_sync_set_view(aoi_sync *y, aoi_entity client, uint32_t view, const aoi_area *area);
-/* AOI_EGONE where it is no client, here and below. */
+/* These and the functions below return AOI_EGONE if the entity is not a client. */
 AOI_API int aoi_sync_remove(aoi_sync *y, aoi_entity client);
 AOI_API int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r);
-AOI_API bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out); /* tiers: valid until it is set */
-/* A client that has just been added comes from another synchroniser, as its entity from another space, and knows these: its
- * next message goes on with that picture, and begins none.  `known` that are not in this space, and all of `gone` (of another
- * life, say), are sent as gone; positions of the others are sent with the next tick.  AOI_EVALUE: it has been sent a message
- * already.  AOI_ENOMEM: it begins anew. */
+AOI_API bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out); /* tiers: valid until set */
+/* Gives a client that has just been added the picture of another synchroniser (its entity comes from another space):
+ * its next message continues that picture.  Ids of `known` that are not in this space, and all of `gone` (another
+ * entity has the id now), are sent as gone; positions of the others are sent with the next tick.  AOI_EVALUE: the
+ * client has already been sent a message.  AOI_ENOMEM: its next message begins a new picture. */
 AOI_API int aoi_sync_adopt(aoi_sync *y, aoi_entity client, const int64_t *known, size_t count, const int64_t *gone,
                            size_t gone_count);
-/* A client's picture as bytes, for adopt_picture, handed to `write` in one piece: what it knows and sees, what of that waits,
- * and since when.  AOI_EGONE; AOI_ENOMEM, also where `write` returns false. */
+/* Passes a client's picture to `write` in one call, for aoi_sync_adopt_picture: the entities that it knows and sees,
+ * their news that wait, and since when.  AOI_EGONE; AOI_ENOMEM, also if `write` returns false. */
 AOI_API int aoi_sync_picture(aoi_sync *y, aoi_entity client, aoi_write write, void *ud);
-AOI_API const char *aoi_picture_fault(const void *bytes, size_t size); /* NULL, or what is wrong with them: a phrase */
-/* The ids of its entities, and of those that walls hide from its views, up to `cap`; one may be there twice.  Returns how many
- * there are, 0 where the bytes are no picture. */
+AOI_API const char *aoi_picture_fault(const void *bytes, size_t size); /* the fault, an English phrase; NULL: none */
+/* Stores the first `cap` ids of the entities in a picture, those that walls hide from its views included; an id may be
+ * repeated.  Returns their number, 0 if the bytes have a fault. */
 AOI_API size_t aoi_picture_ids(const void *bytes, size_t size, int64_t *ids, size_t cap);
-/* As aoi_sync_adopt, with the picture from a synchroniser of the same fields and quantum that has made as many ticks (option
- * `tick`): the client is sent what it would have been sent there.  Entities of `gone` have another life here.  AOI_EVALUE
- * also for bytes with a fault. */
+/* aoi_sync_adopt with the bytes of a picture, from a synchroniser with the same fields, quantum and number of ticks
+ * (option `tick`): the client receives the messages that it would have received there.  `gone`: known ids that another
+ * entity has here.  AOI_EVALUE also for bytes with a fault. */
 AOI_API int aoi_sync_adopt_picture(aoi_sync *y, aoi_entity client, const void *bytes, size_t size, const int64_t *gone,
                                    size_t gone_count);
-AOI_API int aoi_sync_resend(aoi_sync *y, aoi_entity client); /* it knows nothing; its next message begins anew */
-AOI_API aoi_node aoi_sync_node(const aoi_sync *y,
-                               aoi_entity client); /* its view, for aoi_set_area and others; or null */
+AOI_API int aoi_sync_resend(aoi_sync *y, aoi_entity client); /* empties the picture; the next message begins anew */
+AOI_API aoi_node aoi_sync_node(const aoi_sync *y, aoi_entity client); /* of view 0, for aoi_set_area; or null */
+AOI_API aoi_node aoi_sync_view(const aoi_sync *y, aoi_entity client, uint32_t view); /* of any view; or null */
+AOI_API struct aoi_sight *aoi_sync_sight(const aoi_sync *y); /* the sight of its clients' nodes; NULL: none */
 
-AOI_API aoi_node aoi_sync_view(const aoi_sync *y, aoi_entity client, uint32_t view); /* the node of one of several */
-AOI_API struct aoi_sight *aoi_sync_sight(const aoi_sync *y); /* the sight it was made with; NULL: none */
-
-/* Of a target, for all clients: > 0, 1 by default.  AOI_EVALUE, AOI_EGONE, AOI_ENOMEM. */
+/* Sets the priority of a target for all clients: finite, > 0, by default 1.  AOI_EVALUE, AOI_EGONE, AOI_ENOMEM. */
 AOI_API int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority);
-/* Known while both are in the space, whatever the distance, the mask and the limit.  AOI_EGONE, AOI_EVALUE (itself). */
+/* Keeps the target in the picture while both are in the space, at any distance, regardless of mask and limit.
+ * AOI_EGONE, AOI_ENOMEM, AOI_EVALUE: the target is the client itself. */
 AOI_API int aoi_sync_pin(aoi_sync *y, aoi_entity client, aoi_entity target);
 AOI_API int aoi_sync_unpin(aoi_sync *y, aoi_entity client, aoi_entity target);
-/* The next tick tells clients that know the target that its state has changed.  aoi_set_kind does so by itself. */
+/* The next tick sends AOI_TOUCHED to the clients that know the target; aoi_set_kind does so by itself. */
 AOI_API int aoi_sync_touch(aoi_sync *y, aoi_entity target);
 
-/* A field by its name; false: there is none. */
+/* Finds a field by its name; false: there is none. */
 AOI_API bool aoi_sync_field(const aoi_sync *y, const char *name, size_t size, uint32_t *field, int *type);
-/* A value of an entity, which ends with its life.  Sent to every client that knows the entity, with its next update; put as
- * it is already, nothing happens.  AOI_EGONE; AOI_EVALUE: the type does not hold it; AOI_ENOMEM. */
+/* Sets a field of an entity until the entity leaves; the value goes to every client that knows the entity, with its
+ * next update.  An equal value changes nothing.  AOI_EGONE; AOI_EVALUE: the type cannot hold the value; AOI_ENOMEM. */
 AOI_API int aoi_sync_put(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_value *value);
-/* The same of a value that was put `ticks` ticks ago in another synchroniser: no news of those that have adopted a picture, and
- * stored even where it is the default. */
+/* aoi_sync_put for a value that was put `ticks` ticks ago in another synchroniser: it is not news for clients that
+ * adopt a picture, and is stored even if it is the default. */
 AOI_API int aoi_sync_put_past(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_value *value, uint32_t ticks);
-/* As it is sent: an angle in [0, 2 pi), of its steps.  False, 0 or "" until it is put.  Bytes are valid until the next put
- * of that field.  AOI_EGONE, AOI_EVALUE: no such field. */
+/* Reads a field as it is sent (an angle rounded to its steps, in [0, 2 pi)); 0 or "" until it is put.  Bytes are valid
+ * until the next put of that field.  AOI_EGONE; AOI_EVALUE: there is no such field. */
 AOI_API int aoi_sync_value(const aoi_sync *y, aoi_entity entity, uint32_t field, aoi_value *out);
 
-/* Pictures, as of the last message sent.  Lists are the space's, valid until the next call on it or the synchroniser. */
+/* Pictures after the last message sent.  The space owns the lists, until the next call on it or the synchroniser. */
 AOI_API bool aoi_sync_knows(const aoi_sync *y, aoi_entity client, aoi_entity target);
 AOI_API int aoi_sync_known(aoi_sync *y, aoi_entity client, const int64_t **ids, size_t *count);
 AOI_API int aoi_sync_knowers(aoi_sync *y, aoi_entity target, const int64_t **ids, size_t *count);
 
-/* Why a client knows a target or not, as of its last message; the first that applies.  GOES: it is known, and the next message
- * says that it is gone; NEXT: the next one has it.  Past walls what is seen is as of the last tick. */
+/* Why a client knows a target or not after its last message: the first reason that applies.  GOES: the target is known
+ * and the next message sends it as gone; NEXT: the next message adds it.  Sight past walls is that of the last tick. */
 enum {
     AOI_SYNC_WHY_NO_CLIENT = 1,
     AOI_SYNC_WHY_NO_TARGET,
@@ -171,36 +168,36 @@ enum {
     AOI_SYNC_WHY_UNSEEN,
     AOI_SYNC_WHY_KNOWN,
     AOI_SYNC_WHY_NEXT,
-    AOI_SYNC_WHY_LIMIT, /* others have the room of the limit */
-    AOI_SYNC_WHY_BYTES  /* it did not fit into the last message */
+    AOI_SYNC_WHY_LIMIT, /* nearer entities fill the limit */
+    AOI_SYNC_WHY_BYTES  /* the record did not fit into the last message */
 };
 typedef struct aoi_sync_explanation {
     int why;
-    bool knows, seen, pinned, moved; /* moved: so that where it is waits, for its tier or for room */
+    bool knows, seen, pinned, moved; /* moved: a new position waits for its tier or for room */
     uint32_t waits;                  /* with a budget: ticks since its last update, or since it is seen; else 0 */
-    uint32_t known;                  /* by the client in all; from "no target" on this and what follows is not set */
-    aoi_relevance relevance;         /* the client's; tiers: valid until it is set */
-    uint64_t lacks;                  /* fields of a known one that the client has not been sent as they are */
+    uint32_t known;          /* entities that the client knows; not set without a client or a target, as below */
+    aoi_relevance relevance; /* of the client; tiers: valid until the next set */
+    uint64_t lacks;          /* bits of the fields of a known target whose present value the client lacks */
 } aoi_sync_explanation;
 AOI_API const char *aoi_sync_why_text(int why); /* "no client" ... */
 AOI_API void aoi_sync_explain(aoi_sync *y, aoi_entity client, aoi_entity target, aoi_sync_explanation *out);
-/* The name of a field, of at most 64 bytes and without an end; NULL: there is none. */
+/* The name of a field, at most 64 bytes, without a terminating zero; NULL: there is no such field. */
 AOI_API const char *aoi_field_name(const aoi_sync *y, uint32_t field, uint32_t *size);
 
-/* A tick.  begin: what has moved until now is news; AOI_ENOMEM: nothing has changed.  next: packs the message of one
- * client; AOI_ENOMEM: the same client is next again.  sent: the message counts as sent; false where the client's
- * picture has changed since it was packed, so that aoi_sync_next must pack it again.  Anything may be called between
- * them; clients whose message was not sent come with the next tick. */
+/* A tick.  begin: collects the changes up to now; AOI_ENOMEM: nothing has changed.  next: packs the message of one
+ * client; AOI_ENOMEM: the next call packs the same client.  sent: marks the message as sent; false if the client's
+ * picture has changed since it was packed, so that aoi_sync_next must pack it again.  Other calls are allowed in
+ * between; clients without a sent message are packed in the next tick. */
 AOI_API int aoi_sync_begin(aoi_sync *y);
 AOI_API int aoi_sync_next(aoi_sync *y, aoi_message *out);
 AOI_API bool aoi_sync_sent(aoi_sync *y);
 
-/* Reading a message: any bytes are read or refused, nothing is read beyond them. */
+/* Reading a message: accepts or refuses any bytes, and reads none beyond them. */
 enum { AOI_MOVED = 1, AOI_TOUCHED = 2, AOI_APPEARED = 4, AOI_GONE = 8, AOI_STATE = 16 };
 
 typedef struct aoi_news {
-    int what; /* AOI_GONE, AOI_APPEARED (id, kind, pos), AOI_MOVED (id, pos), AOI_TOUCHED (id, kind), or both of these;
-                 AOI_STATE (id): aoi_read_value has its values */
+    int what; /* AOI_GONE (id), AOI_APPEARED (id, kind, pos), AOI_MOVED (id, pos), AOI_TOUCHED (id, kind), or both of
+                 these; AOI_STATE (id): aoi_read_value returns the values */
     int64_t id;
     uint64_t kind;
     double pos[3];
@@ -208,34 +205,34 @@ typedef struct aoi_news {
 
 typedef struct aoi_news_value { /* a field of a record of state */
     int type;
-    const char *name; /* of name_size bytes, in the message, as are the bytes of the value */
+    const char
+        *name; /* name_size bytes within the message, without a terminating zero; so are the bytes of the value */
     uint32_t name_size;
     aoi_value value;
-    uint32_t offset,
-        total; /* of strings and bytes: a part, from offset on, of a value of so many bytes; or all of it */
+    uint32_t offset, total; /* strings and bytes: the value is the part from offset on of one of total bytes, or all */
 } aoi_news_value;
 
-typedef struct aoi_reader { /* private, but for dimensions, anew and records */
+typedef struct aoi_reader { /* private, except dimensions, anew, records and fault */
     const unsigned char *at, *end;
     int dimensions;
-    bool anew;        /* the message begins the picture anew: forget all that earlier ones have said */
+    bool anew;        /* the message begins a new picture: the client drops all entities of the old one */
     uint32_t records; /* still to be read */
     double quantum;
     int64_t origin[3], last;
-    uint64_t fields, values;            /* in the message; still to be read of the record */
-    const unsigned char *table, *value; /* where names begin, where the next value does */
+    uint64_t fields, values;            /* of the message; of the record, still to be read */
+    const unsigned char *table, *value; /* the first name; the next value */
     const char *fault;
 } aoi_reader;
 
-/* NULL, or what is wrong with the head of the message.  The bytes must stay while they are read. */
+/* Reads the head of a message; returns its fault, a constant, or NULL.  The bytes must stay valid. */
 AOI_API const char *aoi_read_begin(aoi_reader *r, const void *bytes, size_t size);
-/* The next record; false past the last one or where r->fault says what is wrong. */
+/* Reads the next record; false past the last one, or if r->fault is set. */
 AOI_API bool aoi_read_next(aoi_reader *r, aoi_news *out);
-/* The next value of the record of state that was read last; false past its last one.  They may be left unread. */
+/* Reads the next value of the last record of state; false past its last one.  Values may be left unread. */
 AOI_API bool aoi_read_value(aoi_reader *r, aoi_news_value *out);
 
-/* The fields of an entity, one a call: of all synchronisers of the space, and those that were loaded with it or played
- * from a journal.  *cursor begins at 0; false past the last one.  Texts and names are valid until one is put, or closed. */
+/* Iterates over the fields of an entity in all synchronisers of the space, loaded and played ones included.  *cursor is
+ * 0 at first; false past the last.  Texts and names are valid until the next put or close. */
 AOI_API bool aoi_next_field(const aoi_space *s, aoi_entity e, uint64_t *cursor, aoi_news_value *out);
 
 #endif
