@@ -65,9 +65,9 @@ static void damage(void) {
     EXPECT(aoi_check(s));
     aoi_number_put(aoi_picture_tracks(c), 9, aoi_record_track(c, 9) ^ 8);
 
-    c->flags[9] |= AOI_RECORD_SAID; /* of a message that was sent */
+    c->flags[9] |= AOI_RECORD_PACKED; /* of a message that was sent */
     EXPECT(aoi_check(s));
-    c->flags[9] &= (uint8_t)~AOI_RECORD_SAID;
+    c->flags[9] &= (uint8_t)~AOI_RECORD_PACKED;
 
     uint32_t *cap = &y->knower_caps[aoi_record_track(c, 0)], was = *cap;
     *cap = 0;

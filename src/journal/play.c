@@ -275,7 +275,7 @@ static int apply_pieces(aoi_player *p, aoi_space *s, const aoi_load_options *o, 
     return result == AOI_ENOMEM ? AOI_EVALUE : result; /* it cannot be made once more */
 }
 
-static int make_of_sight(aoi_space *s, const aoi_load_options *o, aoi_record *r) {
+static int repeat_sight_call(aoi_space *s, const aoi_load_options *o, aoi_record *r) {
     const double *v = r->values;
     aoi_wall wall = {{v[0], v[1]}, {v[2], v[3]}, v[4], v[5], r->bits != 0};
     const bool adds = r->what == AOI_CALL_ADD_SIGHT_NODE;
@@ -303,7 +303,7 @@ static int make_of_sight(aoi_space *s, const aoi_load_options *o, aoi_record *r)
     }
 }
 
-static int make_again(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_record *r) {
+static int repeat_call(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_record *r) {
     aoi_entity e = aoi_find(s, r->id);
     aoi_node n = aoi_find_node(s, e, r->node_id);
     size_t count = (size_t)r->count;
@@ -356,7 +356,7 @@ static int make_again(aoi_player *p, aoi_space *s, const aoi_load_options *o, ao
     case AOI_CALL_FLUSH:
         return aoi_flush(s);
     default:
-        return make_of_sight(s, o, r);
+        return repeat_sight_call(s, o, r);
     }
 }
 
@@ -453,7 +453,7 @@ int aoi_play_step(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_st
     if (r->what == AOI_RECORD_END) return AOI_OK;
     if (r->what == AOI_RECORD_MARK) *out = (aoi_step){.call = AOI_STEP_MARK, .time = r->values[0]};
     else {
-        if (r->what != AOI_RECORD_REFUSED && (result = make_again(p, s, o, r)) != AOI_OK)
+        if (r->what != AOI_RECORD_REFUSED && (result = repeat_call(p, s, o, r)) != AOI_OK)
             return result == AOI_ENOMEM ? AOI_ENOMEM : AOI_EVALUE;
         describe(r, out);
     }

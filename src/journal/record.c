@@ -73,7 +73,7 @@ static int keep_in_ring(aoi_journal *j, const unsigned char *bytes, size_t size)
 }
 
 /* What is in the buffer; with a check behind it, where a record ends. */
-static void pass_on(aoi_journal *j, bool checked) {
+static void flush_buffer(aoi_journal *j, bool checked) {
     if (j->failed) j->fill = 0;
     if (!j->fill && !(checked && j->sum)) return;
     j->sum = aoi_crc32_of(&j->sums, j->sum, j->buffer, j->fill);
@@ -91,7 +91,7 @@ static void pass_on(aoi_journal *j, bool checked) {
 
 /* Room within a record for so many bytes more. */
 static unsigned char *more_room(aoi_journal *j, uint32_t bytes) {
-    if (j->fill + bytes > JOURNAL_BUFFER - RESERVE) pass_on(j, false);
+    if (j->fill + bytes > JOURNAL_BUFFER - RESERVE) flush_buffer(j, false);
     return j->buffer + j->fill;
 }
 
@@ -102,7 +102,7 @@ static inline void wrote(aoi_journal *j, const unsigned char *p) {
 }
 
 static inline unsigned char *new_record(aoi_journal *j, int what) {
-    if (j->fill + RECORD_ROOM > JOURNAL_BUFFER - RESERVE) pass_on(j, true);
+    if (j->fill + RECORD_ROOM > JOURNAL_BUFFER - RESERVE) flush_buffer(j, true);
     unsigned char *p = j->buffer + j->fill;
     *p = (unsigned char)what;
     return p + 1;
@@ -162,12 +162,12 @@ static int write_snapshot(aoi_journal *j) {
 static int open_segment(aoi_journal *j) {
     if (!aoi_settle(j->space)) return AOI_ENOMEM; /* a record of the old one */
     if (j->all_taken || j->named_count) write_taken(j);
-    if (j->segment_count) pass_on(j, true);
+    if (j->segment_count) flush_buffer(j, true);
     if (j->segment_count == MOST_SEGMENTS) drop_segment(j);
     j->segments[j->segment_count++] = (ring_segment){0};
     j->segment_least = SIZE_MAX; /* for now */
     int result = write_snapshot(j);
-    pass_on(j, true);
+    flush_buffer(j, true);
     j->segment_least = 2 * j->segments[j->segment_count - 1].size;
     return result;
 }
@@ -352,7 +352,7 @@ int aoi_journal_start(aoi_space *s, const aoi_journal_options *o, aoi_journal **
     if (!aoi_settle(s)) result = AOI_ENOMEM;                                    /* before anything is recorded */
     s->journal = j;
     if (result == AOI_OK) result = j->ring ? open_segment(j) : write_snapshot(j);
-    pass_on(j, true);
+    flush_buffer(j, true);
     if (result == AOI_OK) result = j->failed;
     if (result != AOI_OK) {
         s->journal = NULL;
@@ -370,7 +370,7 @@ int aoi_journal_mark(aoi_journal *j, double time) {
     recorded(j, aoi_put_double(record_of(j, AOI_RECORD_MARK), time));
     j->marked = true;
     j->last_mark = time;
-    pass_on(j, true);
+    flush_buffer(j, true);
     return j->failed;
 }
 
@@ -381,7 +381,7 @@ uint64_t aoi_journal_bytes(const aoi_journal *j) {
 int aoi_journal_dump(aoi_journal *j, aoi_write write, void *ud) {
     if (!j->ring) return AOI_EVALUE;
     if (j->all_taken || j->named_count) write_taken(j);
-    pass_on(j, true);
+    flush_buffer(j, true);
     if (!write_head(write, ud)) return AOI_EVALUE;
     for (uint32_t i = 0; i < j->segment_count; i++)
         if (!write(ud, j->segments[i].bytes, j->segments[i].size)) return AOI_EVALUE;
@@ -390,7 +390,7 @@ int aoi_journal_dump(aoi_journal *j, aoi_write write, void *ud) {
 
 static void end_journal(aoi_journal *j) {
     if (!j->failed) wrote(j, record_of(j, AOI_RECORD_END));
-    pass_on(j, true);
+    flush_buffer(j, true);
     j->space->journal = NULL;
     j->space = NULL;
 }

@@ -191,11 +191,11 @@ static bool search_cell(void *ud, int32_t cx, int32_t cy) {
     return false;
 }
 
-static const aoi_span nowhere = {INT32_MAX, INT32_MAX, INT32_MIN, INT32_MIN};
-static const aoi_span everywhere = {-AOI_CELL_MOST, -AOI_CELL_MOST, AOI_CELL_MOST, AOI_CELL_MOST};
+static const aoi_span no_cells = {INT32_MAX, INT32_MAX, INT32_MIN, INT32_MIN};
+static const aoi_span all_cells = {-AOI_CELL_MOST, -AOI_CELL_MOST, AOI_CELL_MOST, AOI_CELL_MOST};
 
 static void walk_wall(wall_filing *f, wall_visit *visit) {
-    (void)walk_cells(f->k->layers[f->layer].inverse, &everywhere, f->w->a, f->w->b, false, UINT32_MAX, visit, f);
+    (void)walk_cells(f->k->layers[f->layer].inverse, &all_cells, f->w->a, f->w->b, false, UINT32_MAX, visit, f);
 }
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
@@ -217,7 +217,7 @@ static uint32_t layer_for(aoi_wall_cells *k, int exponent) {
     uint32_t i = 0;
     while (i < k->layer_count && k->layers[i].count) i++;
     if (i == k->layer_count) k->layer_count++;
-    k->layers[i] = (aoi_wall_layer){exponent, 0, ldexp(1, exponent), ldexp(1, -exponent), 0, nowhere};
+    k->layers[i] = (aoi_wall_layer){exponent, 0, ldexp(1, exponent), ldexp(1, -exponent), 0, no_cells};
     return i;
 }
 

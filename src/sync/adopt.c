@@ -1,12 +1,12 @@
 /* adopt.c - a client that comes from the synchroniser of another space, with its picture.
  *
  *   known, in this space too     a known record
- *   known, and gone meanwhile    a track that is dead: the next message says so
+ *   known, and gone meanwhile    a known record of a dead track, which the next message sends as gone
  *   seen here, and not known     appears, as with any client
  *
- * By ids alone positions are sent again, as they may have changed on the way.  By bytes each record goes on as it was: what
- * of it waits, and since when; which views saw it at the last tick; a position or a kind is sent again where it is
- * another one here.
+ * Adopted by ids, positions are sent again, as they may have changed in transit.  Adopted as bytes, each record keeps
+ * its state: the news that wait, and since when; the views that saw it at the last tick.  A position or a kind is sent
+ * again if it is different here.
  *
  *   bytes    [ 1 version | 1 anew | 4 records | records | pass ]   little-endian; times: ages at the last tick
  *   record   [ 8 id | 1 flags | 1 views that saw it | 8 kind | 24 place | 4 since sent_at | 1 units it waits | 1 lacks ]
@@ -15,7 +15,7 @@
 #include "sync/sync.h"
 
 enum { VERSION = 1, HEAD = 6, RECORD = 48, PASS = 28, PLACE = sizeof(aoi_wire_place) / 8 };
-enum { KNOWN = AOI_RECORD_SEEN, WIDE = AOI_RECORD_SAID, KEPT = AOI_RECORD_SAW | AOI_RECORD_WAITS | AOI_RECORD_TOUCH };
+enum { KNOWN = AOI_RECORD_SEEN, WIDE = AOI_RECORD_PACKED, KEPT = AOI_RECORD_SAW | AOI_RECORD_WAITS | AOI_RECORD_TOUCH };
 enum { ANY_FLAG = KNOWN | WIDE | KEPT | AOI_RECORD_PIN };
 
 typedef struct past_record {
@@ -26,7 +26,7 @@ typedef struct past_record {
     uint32_t age;
 } past_record;
 
-/* ---- as bytes ---------------------------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static past_record past_of(const aoi_client *c, uint32_t i) {
     const aoi_sync *y = c->sync;
@@ -71,7 +71,7 @@ static past_record get_past(aoi_bytes *in) {
     return r;
 }
 
-/* Behind `used` bytes; false: memory refused. */
+/* Writes the pass behind `used` bytes and sets *size to the new end; false: memory refused. */
 static bool save_pass(const aoi_client *c, size_t used, size_t *size) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->saved;
@@ -89,7 +89,7 @@ static bool save_pass(const aoi_client *c, size_t used, size_t *size) {
     return true;
 }
 
-/* Records of what walls hide from the client's views, behind those of its own; false: memory refused. */
+/* Appends records of the targets that walls hide from the client's views; false: memory refused. */
 static bool save_hidden(aoi_sync *y, aoi_entity client, size_t *size) {
     aoi_memory *m = aoi_sync_memory(y);
     aoi_writer *w = &y->saved;
@@ -159,7 +159,7 @@ const char *aoi_picture_fault(const void *bytes, size_t size) {
 
 /* ---- records: false where memory is refused ------------------------------------------------------------------------ */
 
-/* The record of a known track; it may be there already, seen or pinned.  AOI_NONE: memory refused. */
+/* Makes the track known and returns its record, which may exist already, seen or pinned.  AOI_NONE: memory refused. */
 static uint32_t know_track(aoi_client *c, uint32_t track) {
     aoi_sync *y = c->sync;
     if (track == AOI_NONE) return AOI_NONE;
@@ -176,7 +176,7 @@ static uint32_t know_track(aoi_client *c, uint32_t track) {
     return c->known - 1;
 }
 
-/* The one of a track that is only seen, or pinned. */
+/* The record of a track that is only seen or pinned; likewise. */
 static uint32_t see_track(aoi_client *c, uint32_t track) {
     if (track == AOI_NONE) return AOI_NONE;
     uint32_t record = aoi_picture_find(c, track);
@@ -197,7 +197,7 @@ static bool adopt_gone(aoi_client *c, int64_t id) {
     return know_track(c, aoi_track_gone(c->sync, id)) != AOI_NONE;
 }
 
-/* News of the next tick for this client, not for all that know the track: WAITS, it is somewhere else, or TOUCH. */
+/* Makes WAITS or TOUCH of a track news of the next tick for this client alone, not for all knowers of the track. */
 static bool put_news(aoi_client *c, uint32_t track, unsigned flag) {
     aoi_sync *y = c->sync;
     const uint32_t i = aoi_picture_find(c, track);
@@ -209,7 +209,7 @@ static bool put_news(aoi_client *c, uint32_t track, unsigned flag) {
     return true;
 }
 
-/* For all that know the track but this one. */
+/* put_news for all other knowers of the track. */
 static bool put_news_of_others(const aoi_client *c, uint32_t track, unsigned flag) {
     const aoi_sync *y = c->sync;
     const aoi_numbers knowers = aoi_track_knowers(y, track);
@@ -225,8 +225,8 @@ static bool is_past_place(const aoi_track *t, const past_record *p) {
     return !memcmp(&t->at, &p->at, sizeof t->at) && !(t->flags & AOI_TRACK_WIDE) == !(p->flags & WIDE);
 }
 
-/* What has changed on the way is new in the next tick.  Where the client knows the place of the last tick, the tick finds
- * that itself.  Else one of both is behind, the client, or the track: then so are the others that know it. */
+/* Makes a position that changed in transit news of the next tick.  If the client knows the position of the last tick,
+ * the tick itself finds a change.  Else the client's position is outdated, or that of the track. */
 static bool compare_place(aoi_client *c, uint32_t track, const past_record *p) {
     aoi_sync *y = c->sync;
     aoi_track *t = y->tracks + track;
@@ -239,7 +239,7 @@ static bool compare_place(aoi_client *c, uint32_t track, const past_record *p) {
     return true;
 }
 
-/* The same of its kind: touched, it has changed since the last tick, or for those that know it here alone. */
+/* The same for the kind: TOUCHED is set if it has changed since the last tick of this space. */
 static bool compare_kind(aoi_client *c, uint32_t track, const past_record *p) {
     aoi_sync *y = c->sync;
     aoi_track *t = y->tracks + track;
@@ -257,7 +257,7 @@ static bool compare_kind(aoi_client *c, uint32_t track, const past_record *p) {
 
 static void resume_record(aoi_client *c, uint32_t i, const past_record *p) {
     aoi_sync *y = c->sync;
-    const bool own = aoi_record_track(c, i) == c->track; /* which `self` pins */
+    const bool own = aoi_record_track(c, i) == c->track; /* pinned by `self` */
     c->flags[i] |= (uint8_t)(p->flags & (own ? KEPT : KEPT | AOI_RECORD_PIN));
     if (c->viewed) aoi_picture_saw(c)[i] = (uint8_t)p->views;
     if (c->dated) aoi_picture_sent_at(c)[i] = y->now - p->age;
@@ -268,7 +268,7 @@ static void resume_record(aoi_client *c, uint32_t i, const past_record *p) {
     }
 }
 
-/* gone: its id has another life here. */
+/* gone: the id belongs to another entity here. */
 static bool adopt_record(aoi_client *c, const past_record *p, bool gone) {
     aoi_sync *y = c->sync;
     const uint32_t slot = aoi_slot_of_id(y->space, p->id);
@@ -281,9 +281,9 @@ static bool adopt_record(aoi_client *c, const past_record *p, bool gone) {
     return !(p->flags & KNOWN) || (compare_kind(c, track, p) && compare_place(c, track, p));
 }
 
-/* ---- what the views hold on to ------------------------------------------------------------------------------------ */
+/* ---- views with a margin ------------------------------------------------------------------------------------------ */
 
-/* They have been judged as views that saw nothing before. */
+/* Evaluates pairs again that were seen at the last tick: when the views were added they had seen nothing before. */
 static bool judge_views(aoi_client *c) {
     aoi_space *s = c->sync->space;
     if (!aoi_begin(s)) return false;
@@ -306,7 +306,7 @@ static bool is_gone(const int64_t *ids, size_t count, int64_t id) {
     return false;
 }
 
-/* in: at the n records. */
+/* The same for views with walls; in: begins with the n records. */
 static bool recall_held(aoi_sync *y, aoi_entity client, aoi_bytes in, size_t n, const int64_t *gone,
                         size_t gone_count) {
     aoi_memory *m = aoi_sync_memory(y);
@@ -324,13 +324,13 @@ static bool recall_held(aoi_sync *y, aoi_entity client, aoi_bytes in, size_t n, 
             saw[2 * count++ + 1] = AOI_PAIR_WAS;
         }
         if (count) result = aoi_sight_recall(y->sight, aoi_sync_view(y, client, k), saw, count);
-        if (result == AOI_EGONE) result = AOI_OK; /* it has fewer views */
+        if (result == AOI_EGONE) result = AOI_OK; /* the client has fewer views here */
     }
     aoi_resize(m, saw, saw ? bytes : 0, 0);
     return result == AOI_OK;
 }
 
-/* A record that is sent in pieces, if it is known here and has those fields. */
+/* Continues the record that is sent in pieces, if it is known here and has those fields. */
 static bool resume_pass(aoi_client *c, aoi_bytes in, const int64_t *gone, size_t gone_count) {
     aoi_sync *y = c->sync;
     const int64_t id = (int64_t)aoi_get_bytes(&in, 8);

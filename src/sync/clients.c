@@ -7,7 +7,7 @@ enum { MOST_CLIENTS = (1 << 24) - 1 };
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-/* What a message takes besides its records, at most. */
+/* The most bytes of a message without its records. */
 static uint32_t head_bytes(const aoi_sync *y) {
     bool other = y->scale == AOI_SCALE_OTHER;
     uint32_t origin = y->quantum > 0 ? AOI_WIRE_VARINT53 * (uint32_t)y->space->world.dims : 0;
@@ -104,7 +104,7 @@ static uint32_t in_units(uint32_t ticks, uint32_t unit) {
     return ((ticks - 1) >> unit) + 1;
 }
 
-/* As a rule clients have the same ones; NULL: memory refused. */
+/* Returns the tiers set last if they are equal, as they mostly are, else new ones; NULL: memory refused. */
 static aoi_tiers *tiers_take(aoi_sync *y, const aoi_relevance *r) {
     aoi_tiers *tiers = y->tiers;
     bool same = tiers && tiers->count == r->tier_count;
@@ -128,7 +128,7 @@ static aoi_tiers *tiers_take(aoi_sync *y, const aoi_relevance *r) {
     return tiers;
 }
 
-/* The client's own memory, and its number. */
+/* Frees the client and its number, not its views. */
 static void client_free(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_memory *m = aoi_sync_memory(y);
@@ -153,7 +153,7 @@ static void sync_free(aoi_sync *y) {
         views_free(m, y->clients[k]->view.next);
         client_free(y->clients[k]);
     }
-    views_free(m, y->orphans);
+    views_free(m, y->ended_views);
     for (uint32_t t = 0; t < y->track_top; t++) {
         aoi_state_free(y, t);
         aoi_track_free_knowers(y, t);
@@ -203,7 +203,7 @@ void aoi_sync_close(aoi_sync *y) {
     if (s->journal && y->field_count) aoi_states_closed(y);
     for (uint32_t k = 0; k < y->client_top; k++)
         if (y->clients[k]) (void)aoi_remove_layer_node(s, y->clients[k]->view.node);
-    while (y->orphans) (void)aoi_remove_layer_node(s, y->orphans->node);
+    while (y->ended_views) (void)aoi_remove_layer_node(s, y->ended_views->node);
     aoi_sight_close(y->sight);
     aoi_layer_close(&y->layer);
     sync_free(y);
@@ -222,7 +222,7 @@ aoi_client *aoi_client_of(const aoi_sync *y, aoi_entity entity) {
     return (aoi_client *)aoi_layer_node_from(y->space->world.areas[node].user_data);
 }
 
-/* Whether something known has news that have not been sent: then times go on to be needed. */
+/* Whether a known record has news that have not been sent, so that the client must stay timed. */
 static bool client_waits(const aoi_client *c) {
     uint8_t flag = AOI_RECORD_WAITS | AOI_RECORD_TOUCH;
     return c->timed &&
@@ -230,7 +230,7 @@ static bool client_waits(const aoi_client *c) {
             (c->stateful && aoi_next_flagged(aoi_picture_lacks(c), 0, c->known, UINT8_MAX, false) < c->known));
 }
 
-/* Its own entity is pinned, as it were.  False when memory is refused. */
+/* Pins the client's own entity.  False when memory is refused. */
 static bool client_set_self(aoi_client *c, bool self) {
     if (!self || c->self) return true;
     uint32_t i = aoi_picture_find(c, c->track);
@@ -251,7 +251,7 @@ static void client_set_not_self(aoi_client *c) {
     c->self = false;
 }
 
-/* With times if they are needed; on failure as it was. */
+/* Sets the relevance; false when memory is refused, and nothing has changed. */
 static bool client_set(aoi_client *c, const aoi_relevance *r) {
     aoi_sync *y = c->sync;
     if ((r->limit || r->tier_count) && !aoi_tracks_measure(y)) return false;
@@ -271,7 +271,7 @@ static bool client_set(aoi_client *c, const aoi_relevance *r) {
     c->limit = r->limit;
     c->bytes = r->bytes;
     c->timed = timed;
-    if (!c->bytes) aoi_pass_end(c); /* what its record lacks is sent whole */
+    if (!c->bytes) aoi_pass_end(c); /* the record is sent whole now */
     aoi_client_changed(c);
     return true;
 }
@@ -286,7 +286,7 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
     aoi_memory *m = aoi_sync_memory(y);
     uint32_t number = y->free_number;
     while (number < y->client_top && y->clients[number]) number++;
-    uint32_t track = aoi_track_ready(y, entity); /* its own moves count for ranks */
+    uint32_t track = aoi_track_ready(y, entity); /* moves of its own entity change ranks */
     if (track == AOI_NONE || number == MOST_CLIENTS || !AOI_GROW(m, y->clients, y->client_cap, number + (size_t)1))
         return NULL;
     aoi_client *c = aoi_resize(m, NULL, 0, sizeof *c);
@@ -309,18 +309,18 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
     return c;
 }
 
-/* Its tracks forget it, then it is freed. */
+/* Removes the client from the knowers of its tracks, and frees it. */
 void aoi_client_end(aoi_client *c) {
     aoi_sync *y = c->sync;
     for (uint32_t i = 0; i < c->known; i++) aoi_track_remove_knower(y, aoi_record_track(c, i), c->number);
     c->known = 0;
     while (c->count) aoi_picture_drop(c, c->count - 1);
-    while (c->view.next) { /* their nodes go, too: aoi_sync_drop_orphans */
+    while (c->view.next) { /* aoi_sync_drop_ended_views removes their nodes */
         aoi_client_view *v = c->view.next;
         c->view.next = v->next;
         v->index = AOI_VIEW_ENDED;
-        v->next = y->orphans;
-        y->orphans = v;
+        v->next = y->ended_views;
+        y->ended_views = v;
     }
     y->tracks[c->track].refs--;
     aoi_track_release(y, c->track);
@@ -332,7 +332,7 @@ void aoi_client_end(aoi_client *c) {
     client_free(c);
 }
 
-/* Ids of nodes are far apart, so that all views of all synchronisers have their own. */
+/* The node id of a view; ids of a synchroniser's views are far apart, so that those of all synchronisers differ. */
 static int64_t view_id(const aoi_sync *y, uint32_t view) {
     return y->node_id - ((int64_t)view << 32);
 }
@@ -345,7 +345,7 @@ static int client_add_view(aoi_client *c, aoi_entity entity, uint32_t k, const a
     if (!v) return AOI_ENOMEM;
     if (k) *v = (aoi_client_view){{&y->layer, 0}, c->view.next, AOI_NONE, c->number, k & (AOI_VIEW_ENDED - 1)};
     const uint64_t address = (uint64_t)(uintptr_t)v;
-    area.user_data = y->sight ? 0 : address; /* nothing of the host's */
+    area.user_data = y->sight ? 0 : address; /* not that of the host */
     int result = y->sight ? aoi_watch_add(y->sight, entity, view_id(y, k), &area, 0, address, &node)
                           : aoi_add_flagged_node(y->space, entity, view_id(y, k), &area, AOI_NODE_LAYER, &node);
     if (result != AOI_OK && k) AOI_FREE(aoi_sync_memory(y), v, 1);
@@ -355,16 +355,16 @@ static int client_add_view(aoi_client *c, aoi_entity entity, uint32_t k, const a
     return AOI_OK;
 }
 
-/* Those for which memory is refused wait for the next tick. */
-void aoi_sync_drop_orphans(aoi_sync *y) {
+/* Where memory is refused the rest waits for the next tick. */
+void aoi_sync_drop_ended_views(aoi_sync *y) {
     aoi_space *s = y->space;
-    for (uint32_t node; y->orphans;) {
-        node = y->orphans->node;
+    for (uint32_t node; y->ended_views;) {
+        node = y->ended_views->node;
         if (aoi_remove_node(s, (aoi_node){node, s->world.nodes[node].generation}) != AOI_OK) return;
     }
 }
 
-/* The first view comes last, because it makes the client: what fails leaves none, with some of its views. */
+/* Adds the first view last, because aoi_client_of finds the client by it: until then a failure leaves no client. */
 int aoi_sync_add_views(aoi_sync *y, aoi_entity entity, const aoi_area *views, uint32_t count, const aoi_relevance *r) {
     uint32_t slot = aoi_entity_slot(y->space, entity);
     int result = AOI_ENOMEM;
@@ -372,15 +372,15 @@ int aoi_sync_add_views(aoi_sync *y, aoi_entity entity, const aoi_area *views, ui
     if (aoi_client_of(y, entity)) return AOI_EEXIST;
     if (!r) r = &y->defaults;
     if (aoi_relevance_fault(y, r) || count < 1 || count > AOI_MOST_VIEWS) return AOI_EVALUE;
-    aoi_sync_drop_orphans(y);
-    if (y->orphans) return AOI_ENOMEM;                                        /* one may have the id of a view */
-    aoi_client *c = aoi_layers_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may find a new node */
+    aoi_sync_drop_ended_views(y);
+    if (y->ended_views) return AOI_ENOMEM;                                    /* one may have the id of a new view */
+    aoi_client *c = aoi_layers_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may be of a new node */
     if (!c) return AOI_ENOMEM;
     if (count == 1 || aoi_picture_set_viewed(c)) result = AOI_OK;
     for (uint32_t k = count; k-- > 0 && result == AOI_OK;) result = client_add_view(c, entity, k, views + k);
     if (result == AOI_OK) return result;
     aoi_client_end(c);
-    aoi_sync_drop_orphans(y);
+    aoi_sync_drop_ended_views(y);
     return result;
 }
 
@@ -403,7 +403,7 @@ int aoi_sync_set_view(aoi_sync *y, aoi_entity client, uint32_t view, const aoi_a
 int aoi_sync_remove(aoi_sync *y, aoi_entity client) {
     if (!aoi_client_of(y, client)) return AOI_EGONE;
     const int result = aoi_remove_node(y->space, aoi_sync_node(y, client));
-    if (result == AOI_OK) aoi_sync_drop_orphans(y);
+    if (result == AOI_OK) aoi_sync_drop_ended_views(y);
     return result;
 }
 
@@ -456,7 +456,7 @@ int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority) {
     return AOI_OK;
 }
 
-/* For the proof that a client was sent nothing but what it sees or has pinned. */
+/* Records pins, so that a player can verify that a client was only sent entities that it saw or had pinned. */
 static void log_pin(aoi_sync *y, int call, aoi_entity client, uint32_t target) {
     aoi_space *s = y->space;
     if (s->journal && y->sight)
@@ -488,7 +488,7 @@ int aoi_sync_unpin(aoi_sync *y, aoi_entity client, aoi_entity target) {
     if (!c || slot == AOI_NONE) return AOI_EGONE;
     uint32_t track = aoi_track_of(y, slot), i = track == AOI_NONE ? AOI_NONE : aoi_picture_find(c, track);
     if (i == AOI_NONE || !(c->flags[i] & AOI_RECORD_PIN)) return AOI_OK;
-    if (track == c->track) return AOI_OK; /* that is `self` */
+    if (track == c->track) return AOI_OK; /* pinned by `self` */
     client_unpin(c, i);
     log_pin(y, AOI_CALL_UNPIN, client, slot);
     return AOI_OK;

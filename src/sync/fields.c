@@ -1,12 +1,12 @@
-/* fields.c - state: what entities are besides a kind and a place, as values of the host's fields.
+/* fields.c - state of entities: values of the host's fields, in addition to kind and position.
  *
  *   track --states--> [ put | changed: tick of each field | values, each in the width of its type, texts as blobs ]
  *
  *   scratch   [ mask, size | bytes | mask, size | bytes | ... ]    records of this tick without their ids
  *
- * What a client lacks is a set of fields: those that have changed since a tick.  As clients that know an entity mostly lack
- * the same, its last set and the set of all that differs from the defaults are packed once a tick and copied.  A state holds
- * a reference to its track, until the entity leaves. */
+ * A client lacks the fields that have changed since a tick.  As the knowers of an entity mostly lack the same set, its
+ * last set and the set of all fields that differ from the defaults are packed once a tick and copied.  A state holds a
+ * reference to its track until the entity leaves. */
 #include <math.h>
 
 #include "sync/sync.h"
@@ -16,7 +16,7 @@ typedef struct scratch_head {
     uint32_t size;
 } scratch_head;
 
-/* By type: of a value in a state; of the longest one in a message, texts aside. */
+/* By type: bytes of a value in a state; of the longest value in a message, for texts without their bytes. */
 static const uint8_t widths[AOI_TYPES] = {1, 1, 2, 4, 1, 2, 4, 4, 8, 1, 2, sizeof(aoi_blob *), sizeof(aoi_blob *)};
 static const uint8_t lengths[AOI_TYPES] = {1, 1, 3, 5, 1, 3, 5, 4, 8, 1, 2, 3, 3};
 
@@ -81,7 +81,7 @@ uint32_t aoi_fields_table_size(const aoi_sync *y, uint64_t mask) {
     return size;
 }
 
-/* Right before the records. */
+/* Writes the table right before the records. */
 void aoi_fields_put_table(const aoi_sync *y, aoi_writer *w) {
     unsigned char mask[AOI_MOST_VARINT + AOI_VARINT_ROOM], *p = w->bytes + w->begin - w->table;
     if (!w->fields) return;
@@ -137,7 +137,7 @@ static bool bits_of_angle(double v, int bits_a_turn, uint64_t *bits) {
     return true;
 }
 
-/* False if the type does not hold the number.  Both zeros are the same one. */
+/* False if the type cannot hold the number.  -0 becomes 0. */
 static bool bits_of(int type, double v, uint64_t *bits) {
     float f = (float)v + 0.0f;
     uint32_t bits32;
@@ -203,7 +203,7 @@ static aoi_state *state_of(const aoi_sync *y, uint32_t track) {
     return track < y->state_cap ? y->states[track] : NULL;
 }
 
-/* As the track's entity leaves, or the synchroniser ends. */
+/* Called when the track's entity leaves, or the synchroniser ends. */
 void aoi_state_free(aoi_sync *y, uint32_t track) {
     aoi_state *s = state_of(y, track);
     if (!s) return;
@@ -228,7 +228,7 @@ static aoi_state *state_ready(aoi_sync *y, uint32_t track) {
     return s;
 }
 
-/* Stores what differs from what is there; so many ticks ago: 0 is since the last one. */
+/* Stores a new value, changed `ago` ticks ago; 0 is since the last tick. */
 static void state_change(aoi_sync *y, uint32_t track, uint32_t field, uint64_t bits, aoi_blob *blob, uint32_t ago) {
     aoi_state *s = y->states[track];
     const aoi_field_plan *p = y->fields + field;
@@ -339,7 +339,7 @@ uint32_t aoi_state_bound(const aoi_sync *y, uint32_t track, uint64_t mask) {
     return size;
 }
 
-/* There is room for AOI_VARINT_ROOM more. */
+/* There must be room for AOI_VARINT_ROOM more bytes. */
 unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t field, unsigned char *p) {
     const aoi_state *s = y->states[track];
     const aoi_field_plan *plan = y->fields + field;
@@ -386,15 +386,15 @@ const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, 
     if (need > INT32_MAX || !AOI_GROW(aoi_sync_memory(y), y->scratch, y->scratch_cap, need)) return NULL;
     unsigned char *begin = y->scratch + y->scratch_end + sizeof head, *p = aoi_state_put_values(y, track, mask, begin);
     *size = head.size = (uint32_t)(p - begin);
-    if (mask & y->own_fields) return begin; /* of one client alone */
+    if (mask & y->own_fields) return begin; /* for one client alone: not cached */
     memcpy(begin - sizeof head, &head, sizeof head);
-    if (!whole) s->since = y->now + 1; /* no client's */
+    if (!whole) s->since = y->now + 1; /* matches no client until aoi_state_pack_is_since */
     *entry = y->scratch_end;
     y->scratch_end += (uint32_t)sizeof head + head.size;
     return begin;
 }
 
-/* Clients ask for the same, one after the other. */
+/* Clients mostly need the same change, one after the other. */
 uint64_t aoi_state_packed_since(const aoi_sync *y, uint32_t track, uint32_t since) {
     const aoi_state *s = y->states[track];
     scratch_head head;

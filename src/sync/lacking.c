@@ -1,17 +1,17 @@
-/* lacking.c - records of state in messages: which fields of an entity a client lacks, and what a budget does to them.
+/* lacking.c - records of state in messages: the fields of an entity that a client lacks, within its budget.
  *
- *   lacks     0                nothing
- *             1                whatever has ever been put
- *             128 + tick % 128 what has changed since that tick; after 64 ticks it becomes 1
+ *   lacks     0                no fields
+ *             1                all fields that have been put
+ *             128 + tick % 128 the fields that have changed since that tick; after 64 ticks it becomes 1
  *
- * Only clients with tiers or a budget have it, a byte a record; all others lack what has changed since their last message.
+ * Only clients with tiers or a budget have lacks, a byte a record; others lack the changes since their last message.
  *
  *   pass      [ track | mask: fields still to be sent | offset -> blob ]
  *
  * A record that takes more than half of a message is sent in pieces, one such record at a time: a pass.  It sends the
- * fields that were lacked when it began, a text of several pieces as it was when its first piece was packed, so that no
- * change can hold it up; what has changed meanwhile is lacked when it ends.  While it lasts it has half of each message,
- * and all that others leave. */
+ * fields that were lacked when it began, and a text of several pieces as it was when the first was packed, so that
+ * changes cannot delay it; fields that change meanwhile are lacked when it ends.  Each message reserves half of its
+ * bytes for the pass, which also gets those that other records do not use. */
 #include "sync/sync.h"
 
 enum { LACKS_NOTHING, LACKS_ALL, LACKS_SINCE = 128, LACKS_TICKS = 64 };
@@ -20,7 +20,7 @@ static unsigned lacks_since(uint32_t now, uint32_t tick) {
     return now - tick >= LACKS_TICKS ? LACKS_ALL : LACKS_SINCE | (tick & (LACKS_SINCE - 1));
 }
 
-/* What a record lacks that lacks something from now on: a client that waits in the queue has changes since it entered it. */
+/* The lacks of a record that begins to lack fields now: since the tick before the client was queued. */
 unsigned aoi_lacks_fresh(const aoi_client *c) {
     return lacks_since(c->sync->now, c->queued_for - 1);
 }
@@ -31,7 +31,7 @@ unsigned aoi_lacks_aged(const aoi_client *c, unsigned lacks) {
     return lacks > LACKS_ALL && late ? LACKS_ALL : lacks;
 }
 
-/* 0 nothing, 1 all, 2 + ticks at the last tick. */
+/* 0: no fields; 1: all; 2 + n: changed in the n ticks up to the last one. */
 unsigned aoi_lacks_as_age(const aoi_sync *y, unsigned lacks) {
     return lacks <= LACKS_ALL ? lacks : 2 + ((y->now - lacks) & (LACKS_SINCE - 1));
 }
@@ -44,7 +44,7 @@ uint64_t aoi_fields_for(const aoi_client *c, uint32_t track) {
     return track == c->track ? UINT64_MAX : ~c->sync->own_fields;
 }
 
-/* Of all records the client's own may lack fields that are sent to no other; what appears has them all. */
+/* Changed `own` fields: only the record of the client's own entity can lack them; one that appears is sent them all. */
 void aoi_lacks_own(aoi_client *c) {
     uint32_t i = c->own_news && c->stateful ? aoi_picture_find(c, c->track) : AOI_NONE;
     if (i >= c->known) return;
@@ -71,7 +71,7 @@ uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track
 
 /* ---- whole records: false when memory is refused ------------------------------------------------------------------- */
 
-/* From the next message on the record lacks this. */
+/* Sets the lacks of the record for the time after this message. */
 static bool note_lacks(aoi_client *c, uint32_t record, unsigned lacks) {
     aoi_sync *y = c->sync;
     if (!c->stateful) return true;
@@ -81,7 +81,7 @@ static bool note_lacks(aoi_client *c, uint32_t record, unsigned lacks) {
     return true;
 }
 
-/* The record that ends at p with those fields is in the message, unless the budget does not hold it. */
+/* Adds the record that ends at p, with those fields, to the message; false if the budget does not hold it. */
 static bool take_state(aoi_sync *y, const unsigned char *p, uint64_t last, uint64_t mask) {
     aoi_writer *w = &y->writer;
     uint64_t fields = w->fields;
@@ -109,7 +109,7 @@ static bool put_state(aoi_client *c, uint32_t track, uint64_t mask, bool whole, 
     return true;
 }
 
-bool aoi_say_changed(aoi_client *c, uint32_t track) {
+bool aoi_pack_changed(aoi_client *c, uint32_t track) {
     aoi_sync *y = c->sync;
     bool taken;
     uint64_t mask = track == c->track ? 0 : aoi_state_packed_since(y, track, c->synced);
@@ -135,7 +135,7 @@ static bool is_short(const aoi_sync *y, uint32_t track, uint64_t mask) {
            AOI_WIRE_ID + aoi_state_bound(y, track, mask) + aoi_fields_table_size(y, mask) <= w->half;
 }
 
-/* A text of which not all fits into so many bytes, or not its beginning: as much as does.  The end, or NULL: nothing. */
+/* Writes as much of a text as `room` bytes hold, from the offset of the pass.  The end; NULL: nothing fits. */
 static unsigned char *put_part(aoi_sync *y, aoi_pass *pass, uint32_t field, uint32_t room, unsigned char *p) {
     aoi_blob *blob = pass->offset ? pass->blob : aoi_state_blob(y, y->states[pass->track], field);
     const uint32_t head = 3 * 3, rest = blob ? blob->size - pass->offset : 0;
@@ -151,7 +151,7 @@ static unsigned char *put_part(aoi_sync *y, aoi_pass *pass, uint32_t field, uint
     return p + size;
 }
 
-/* What comes next of the pass, in at most so many bytes; nothing if there is no room for a byte of it. */
+/* Packs the next piece of the pass in at most `room` bytes; no record if not a byte of it fits. */
 static bool put_piece(aoi_client *c, uint32_t room) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
@@ -188,14 +188,14 @@ static bool put_piece(aoi_client *c, uint32_t room) {
     return (void)take_state(y, mask_end + (p - values), last, took), true;
 }
 
-/* Where there is none, one begins, if the client may have one. */
+/* Allocates the client's pass if it has none. */
 static bool pass_ready(aoi_client *c) {
     if (!c->pass && (c->pass = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, sizeof *c->pass)) != NULL)
         *c->pass = (aoi_pass){0};
     return c->pass != NULL;
 }
 
-/* One of what goes with this message is none any more. */
+/* The pass of a record that leaves the picture with this message does not count. */
 static bool has_pass(const aoi_client *c) {
     if (c->sync->passes) return true;
     return c->pass && c->pass->mask && aoi_picture_find(c, c->pass->track) < c->sync->stay;
@@ -234,14 +234,14 @@ void aoi_pass_end(aoi_client *c) {
     c->pass = NULL;
 }
 
-/* ---- what waits, and what appears ---------------------------------------------------------------------------------- */
+/* ---- fields that wait, and new records ----------------------------------------------------------------------------- */
 
-bool aoi_say_lacking(aoi_client *c, uint32_t record) {
+bool aoi_pack_lacking(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
     uint32_t track = y->numbers[record];
     uint64_t mask = fields_lacked(c, record, track);
     bool taken = true;
-    if (c->pass && c->pass->mask && c->pass->track == track) return true; /* under way */
+    if (c->pass && c->pass->mask && c->pass->track == track) return true; /* its pass has begun */
     if (!mask) return note_lacks(c, record, LACKS_NOTHING);
     if (is_short(y, track, mask))
         return put_state(c, track, mask, false, &taken) && (!taken || note_lacks(c, record, 0));
@@ -252,14 +252,14 @@ bool aoi_say_lacking(aoi_client *c, uint32_t record) {
     return put_piece(c, y->writer.half < y->piece ? UINT32_MAX : y->writer.half);
 }
 
-bool aoi_say_whole(aoi_client *c, uint32_t record) {
+bool aoi_pack_whole(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
     uint32_t track = y->numbers[record];
     uint64_t mask = aoi_state_differs(y, track) & aoi_fields_for(c, track);
     bool taken = false, full = y->writer.full;
     if (!mask) return true;
     if (is_short(y, track, mask) && !put_state(c, track, mask, true, &taken)) return false;
-    y->writer.full = full; /* what is shorter may fit */
+    y->writer.full = full; /* shorter records may fit */
     return taken || note_lacks(c, record, LACKS_ALL);
 }
 

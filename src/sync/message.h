@@ -26,7 +26,7 @@ enum {
     AOI_TAG_STATE
 };
 
-/* How the head spells the quantum: 0: there is none; 1 + k: 1 / 10^k; 17 + k: 1 / 2^k; OTHER: a double follows. */
+/* Code of the quantum in the head: 0: none; 1 + k: 1 / 10^k; 17 + k: 1 / 2^k; OTHER: a double follows. */
 enum { AOI_SCALE_FLOATS = 0, AOI_SCALE_TEN = 1, AOI_SCALE_TWO = 17, AOI_SCALE_TOP = 49, AOI_SCALE_OTHER = 255 };
 
 enum {
@@ -39,7 +39,7 @@ enum {
 };
 #define AOI_WIRE_QUANTA 0x1p53 /* no position is sent as more quanta */
 
-/* A position as it is sent: numbers of quanta, or floats; as it is where these cannot say it. */
+/* A position as it is sent: numbers of quanta, or floats; doubles if these cannot represent it. */
 typedef union aoi_wire_place {
     int64_t quanta[3];
     float floats[3];
@@ -49,18 +49,18 @@ typedef union aoi_wire_place {
 typedef struct aoi_writer {
     unsigned char *bytes;
     uint32_t cap, end, records;
-    uint32_t most, half; /* bytes of records that a budget leaves; UINT32_MAX without one */
+    uint32_t most, half; /* bytes of records within the budget, and half of that; UINT32_MAX without a budget */
     uint32_t begin;      /* of the records, behind room for the head */
     uint32_t table;      /* bytes of the names and types of fields, before the records */
-    uint64_t fields;     /* which these are */
-    uint64_t last;       /* id */
+    uint64_t fields;     /* bits of the fields in the table */
+    uint64_t last;       /* id of the last record */
     int64_t origin[3];
     int axes;
     bool quanta;
     bool full; /* a record did not fit into the budget */
 } aoi_writer;
 
-/* A varint of the id's difference from the last one, zigzagged, with the tag below it. */
+/* Writes the zigzagged difference from the last id as a varint, with the tag in its lowest three bits. */
 static inline unsigned char *aoi_put_id(aoi_writer *w, unsigned char *p, int tag, int64_t id) {
     uint64_t z = aoi_zigzag((uint64_t)id - w->last);
     w->last = (uint64_t)id;
@@ -81,12 +81,12 @@ static inline unsigned char *aoi_put_wire_place(const aoi_writer *w, unsigned ch
     return p;
 }
 
-/* What is new about an entity, as the tag of a record; a wide position has a record of its own. */
+/* The tag of an update; a touch together with a wide position needs a record of its own. */
 static inline int aoi_tag_of(bool moved, bool touched, bool wide) {
     return !moved ? AOI_TAG_TOUCHED : wide ? AOI_TAG_MOVED_WIDE : touched ? AOI_TAG_MOVED_TOUCHED : AOI_TAG_MOVED;
 }
 
-/* A record without state: of the kind and the place what its tag asks for. */
+/* Writes a record without state; kind and position as far as its tag has them. */
 static inline unsigned char *aoi_put_record(aoi_writer *w, unsigned char *p, int tag, int64_t id, uint64_t kind,
                                             const aoi_wire_place *at) {
     const bool wide = tag == AOI_TAG_MOVED_WIDE || tag == AOI_TAG_APPEARED_WIDE;
@@ -97,7 +97,7 @@ static inline unsigned char *aoi_put_record(aoi_writer *w, unsigned char *p, int
     return wide ? aoi_put_doubles(p, at->wide, w->axes) : aoi_put_wire_place(w, p, at);
 }
 
-/* Right before the fields, which are right before the first record; returns where the message begins. */
+/* Writes the head before the table of fields, which precedes the first record; returns the begin of the message. */
 static inline unsigned char *aoi_writer_head(aoi_writer *w, int scale, double quantum, bool anew) {
     unsigned char head[AOI_WIRE_HEAD], *p = head;
     *p++ = AOI_WIRE_VERSION;
@@ -116,7 +116,7 @@ static inline bool aoi_writer_ready(aoi_memory *m, aoi_writer *w) {
     return AOI_GROW(m, w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD);
 }
 
-/* The record that ends at p is in the message, unless the budget does not hold it. */
+/* Adds the record that ends at p to the message; false if the budget does not hold it. */
 static inline bool aoi_writer_take(aoi_writer *w, const unsigned char *p, uint64_t last) {
     uint32_t end = (uint32_t)(p - w->bytes);
     if (w->most < UINT32_MAX && end - w->begin + w->table + aoi_varint_size(w->records + 1u) > w->most) {

@@ -1,4 +1,4 @@
-/* numbers.h - an array of numbers that are small as a rule, in two halves:
+/* numbers.h - an array of mostly small numbers, in two halves:
  *
  *   low    [ 7 | 3 | 9 | 4 |     ]   the low bits of each
  *   high   [ 0 | 0 | 1 | 0 |     ]   the others; NULL while no number has any
@@ -19,7 +19,7 @@ typedef struct aoi_numbers {
     uint16_t *low, *high;
 } aoi_numbers;
 
-/* Whether it needs both halves. */
+/* Whether the number needs both halves. */
 static inline bool aoi_is_tall(uint32_t number) {
     return number >> AOI_LOW_BITS != 0;
 }
@@ -37,7 +37,7 @@ static inline uint32_t aoi_number_at(aoi_numbers n, uint32_t i) {
     return n.high ? n.low[i] | (uint32_t)n.high[i] << AOI_LOW_BITS : n.low[i];
 }
 
-/* A tall one only where there are both halves. */
+/* A tall number requires an array with both halves. */
 static inline void aoi_number_put(aoi_numbers n, uint32_t i, uint32_t number) {
     n.low[i] = (uint16_t)(number & ((UINT32_C(1) << AOI_LOW_BITS) - 1));
     if (n.high) n.high[i] = (uint16_t)(number >> AOI_LOW_BITS);
@@ -60,7 +60,7 @@ static inline void aoi_numbers_copy(aoi_numbers to, aoi_numbers from, uint32_t c
     else if (to.high) memset(to.high, 0, count * sizeof *to.high);
 }
 
-/* The first that is this one; count if there is none. */
+/* The index of the first entry with that number; count if there is none. */
 static inline uint32_t aoi_numbers_find(aoi_numbers n, uint32_t count, uint32_t number) {
     const uint16_t low = (uint16_t)(number & ((UINT32_C(1) << AOI_LOW_BITS) - 1));
     uint32_t i = aoi_lanes_find(n.low, 0, count, low);
@@ -68,7 +68,7 @@ static inline uint32_t aoi_numbers_find(aoi_numbers n, uint32_t count, uint32_t 
     return i;
 }
 
-/* As plain ones, by eights: there is room for these on both sides. */
+/* Expands the numbers into `out`, by eights: both arrays have room for whole eights. */
 static inline void aoi_numbers_spread(aoi_numbers n, uint32_t count, uint32_t *out) {
     for (size_t i = 0; i < count; i += 8)
         for (size_t k = 0; k < 8; k++) out[i + k] = n.low[i + k];

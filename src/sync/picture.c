@@ -1,21 +1,21 @@
-/* picture.c - what one client knows and sees (sync.h), and the queue of clients with news.
+/* picture.c - the entities that one client knows and sees (sync.h), and the queue of clients with news.
  *
  *   record         known, or seen and not known yet: known ones lie before c->known
- *   a small one    is searched through
- *   a large one    has an index: [ record | none | record ... ], open addressing, linear probing, at most 4/5 full, its
- *                  size no power of two: at this size every byte counts */
+ *   small picture  searched linearly
+ *   large picture  has an index: [ record | none | record ... ], open addressing, linear probing, at most 4/5 full, its
+ *                  size no power of two, to save memory */
 #include "sync/sync.h"
 
 enum { LEAST_RECORDS = 8, INDEXED_FROM = 256 };
 
-/* As many as there is room for, in eights: flags and tracks are looked at by eights. */
+/* The number of records rounded up to eights: flags and tracks are read by eights. */
 static uint32_t picture_room(uint32_t records) {
     return (records + 7) & ~UINT32_C(7);
 }
 
 /* ---- the index of a large picture -------------------------------------------------------------------------------- */
 
-/* Entries say 1 more than the number of the record; 0: none. */
+/* An entry is the number of the record plus 1; 0: none. */
 static uint32_t index_size(const aoi_client *c) {
     return c->cap > INDEXED_FROM ? c->cap + c->cap / 4 + 1 : 0;
 }
@@ -37,7 +37,7 @@ static uint32_t index_next(uint32_t size, uint32_t i) {
     return i + 1 < size ? i + 1 : 0;
 }
 
-/* The place that has the track, or the empty one where the search ends. */
+/* The position of the track in the index, or the empty one where the search ends. */
 static uint32_t index_place(const aoi_client *c, uint32_t track) {
     const aoi_numbers index = picture_index(c), tracks = aoi_picture_tracks(c);
     const uint32_t size = index_size(c);
@@ -46,7 +46,7 @@ static uint32_t index_place(const aoi_client *c, uint32_t track) {
     return i;
 }
 
-/* No further record of that track. */
+/* The index must not contain the track. */
 static void index_add(aoi_client *c, uint32_t record) {
     aoi_number_put(picture_index(c), index_place(c, aoi_record_track(c, record)), record + 1);
 }
@@ -75,7 +75,7 @@ static void picture_free_block(aoi_client *c) {
     if (c->flags) aoi_resize(aoi_sync_memory(c->sync), c->flags, picture_bytes(c), 0);
 }
 
-/* The same records in another block. */
+/* Moves the records to a new block with that layout; false when memory is refused. */
 static bool picture_relay(aoi_client *c, uint32_t cap, bool tall, bool dated, bool stateful) {
     aoi_client to = *c;
     to.cap = cap;
@@ -100,7 +100,7 @@ static bool picture_relay(aoi_client *c, uint32_t cap, bool tall, bool dated, bo
     return true;
 }
 
-/* While nothing is seen. */
+/* Only while no record is seen. */
 bool aoi_picture_set_viewed(aoi_client *c) {
     c->viewed = false;
     aoi_client before = *c;
@@ -125,7 +125,7 @@ bool aoi_picture_since_ready(aoi_client *c, uint32_t records) {
     return true;
 }
 
-/* Where times are counted in other units, what waits becomes due. */
+/* If the unit of times changes, all that waits becomes due. */
 bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_tiers *tiers) {
     if (tiers && !aoi_picture_since_ready(c, c->known)) return false;
     if ((!c->flags || dated != c->dated || stateful != c->stateful) &&
@@ -137,7 +137,7 @@ bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_t
     return true;
 }
 
-/* For a record of that track, too. */
+/* Reserves a further record, of that track. */
 static bool picture_ready(aoi_client *c, uint32_t track) {
     bool full = c->count == c->cap, tall = c->tall || aoi_is_tall(track);
     if (!full && tall == c->tall) return true;
@@ -235,7 +235,7 @@ void aoi_picture_forget(aoi_client *c, uint32_t record) {
     aoi_picture_swap(c, record, --c->known);
 }
 
-/* Room for what it has, and an index of nothing else. */
+/* Verifies the capacities, and that the index has exactly the records. */
 const char *aoi_picture_check(const aoi_client *c) {
     uint32_t entries = 0;
     for (uint32_t i = 0; i < index_size(c); i++) entries += aoi_number_at(picture_index(c), i) != 0;

@@ -1,7 +1,7 @@
-/* reader.c - reads messages (docs/sync-wire.md): any bytes are read or refused.
+/* reader.c - reads messages (docs/sync-wire.md); accepts or refuses any bytes.
  *
- * A varint has the shortest form, and all bytes belong to the head or to the records it counts: a message that is cut
- * off or padded is refused.  Whether ids stand there twice is the host's affair. */
+ * Varints must have the shortest form, and all bytes must belong to the head or to the records that it counts: a
+ * message that is truncated or padded is refused.  Repeated ids are not detected. */
 #include <math.h>
 
 #include "sync/sync.h"
@@ -18,7 +18,7 @@ static bool read_byte(aoi_reader *r, unsigned *out) {
     return true;
 }
 
-/* At most `bits` bits. */
+/* Reads a number of at most `bits` bits. */
 static bool read_varint(aoi_reader *r, unsigned bits, uint64_t *out) {
     uint64_t v = 0;
     for (unsigned shift = 0;; shift += 7) {
@@ -66,7 +66,7 @@ static bool read_quantum(aoi_reader *r) {
     return true;
 }
 
-/* A number of quanta from the origin. */
+/* Reads a number of quanta relative to `from`. */
 static bool read_quanta(aoi_reader *r, int64_t from, int64_t *out) {
     uint64_t z;
     if (!read_varint(r, 56, &z)) return false;
@@ -74,7 +74,7 @@ static bool read_quanta(aoi_reader *r, int64_t from, int64_t *out) {
     return fabs((double)*out) <= AOI_WIRE_QUANTA || reader_fail(r, "a position is out of range");
 }
 
-/* The names and types of fields. */
+/* Reads the names and types of fields. */
 static bool read_fields(aoi_reader *r) {
     if (!read_varint(r, AOI_MOST_FIELDS, &r->fields)) return false;
     if (!r->fields) return reader_fail(r, "it has no fields");
@@ -192,7 +192,7 @@ static bool read_value(aoi_reader *r, unsigned field, aoi_news_value *out) {
     return aoi_is_text(out->type) ? read_text(r, out) : read_number(r, out->type, &out->value.number);
 }
 
-/* All values of a record, which are read again one by one. */
+/* Verifies all values of a record; aoi_read_value reads them again one by one. */
 static bool read_values(aoi_reader *r) {
     aoi_news_value value;
     if (!read_varint(r, AOI_MOST_FIELDS, &r->values)) return false;

@@ -1,23 +1,22 @@
-/* relevance.c - what a client is sent when not everything: limit, tiers, budget of bytes.
+/* relevance.c - selects what a client is sent: limit, tiers, budget of bytes.
  *
- * Limit.  Among what is seen and not pinned, the first `limit` in this order are known:
+ * Limit.  Of the seen records that are not pinned, the first `limit` in this order are known:
  *
  *     priority, falling                     a known record counts as a tenth nearer than it is, so that ranks do not
- *     distance, rising: known * 9/10        flap; a newcomer that is exactly a tenth nearer takes the room
+ *     distance, rising: known * 9/10        flap; a new record that is exactly a tenth nearer replaces it
  *     known before new if both are 0, else new before known; then by id
  *
- * As a rule nothing changes, which single precision shows: the last of the known, made nearer by a tenth and by twice
- * the error of the figures, is nearer than all others.  Else those in doubt, a few on both sides, are ranked exactly,
+ * Mostly nothing changes, which single precision proves: the last known record, made nearer by a tenth and by twice the
+ * error of the figures, is nearer than all others.  Else the records in doubt, a few on both sides, are ranked exactly,
  * and the first of them found by Hoare's quickselect.
  *
  * Tiers.  A move is sent when (tick + phase) is a multiple of the tier's period; the phase is a hash of client and
- * target, so that updates spread over the ticks.  A move that waits as long as the period, because the tier has changed
- * meanwhile, is due, too: a position is never older.
+ * target, so that updates spread over the ticks.  A move that has waited for the period, because the tier has changed
+ * meanwhile, is due, too: no position is older than the period.
  *
  * Budget.  The most urgent first: priority times ticks since the last update.  That is the priority accumulator of
  * Glenn Fiedler's "State Synchronization" (gafferongames.com, 2015), which adds a priority a tick and is reset when the
- * object is sent, in closed form; Unreal's net prioritisation multiplies priority and time since the last update
- * likewise. */
+ * object is sent, in closed form; Unreal's net prioritisation multiplies priority and time since an update likewise. */
 #include <stdlib.h>
 
 #include "sync/sync.h"
@@ -52,8 +51,8 @@ double aoi_urgency(const aoi_client *c, uint32_t record) {
     return priority * (double)(uint32_t)(y->now - aoi_picture_sent_at(c)[record]);
 }
 
-/* Distances are compared as 81 d^2 of known records and 100 d^2 of new ones.  Where these leave the range of doubles they
- * are infinite or 0, and compared by squares of distances that are scaled into it. */
+/* Distances are compared as 81 d^2 of known records and 100 d^2 of new ones.  Where these leave the range of doubles
+ * they are infinite or 0, and compared by squares of distances that are scaled into it. */
 static aoi_pick pick_of(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
     bool known = record < c->known;
@@ -86,8 +85,7 @@ static void pick_swap(aoi_pick *a, aoi_pick *b) {
 
 typedef bool pick_order(const aoi_pick *a, const aoi_pick *b);
 
-/* The first `most` of n in order come to the front, themselves in no order.  How two compare follows no pattern: no
- * branch depends on it. */
+/* Moves the first `most` of n to the front, in no order.  No branch depends on how two picks compare. */
 AOI_INLINE void pick_select(aoi_pick *p, uint32_t n, uint32_t most, pick_order *before) {
     while (n > 1 && most > 0 && most < n) {
         uint32_t i = 0;
@@ -97,7 +95,7 @@ AOI_INLINE void pick_select(aoi_pick *p, uint32_t n, uint32_t most, pick_order *
             pick_swap(p + k, p + i);
             i += before(p + i, &pivot);
         }
-        pick_swap(p + i, p + n - 1); /* i are before it */
+        pick_swap(p + i, p + n - 1); /* i picks are before the pivot */
         if (most <= i) n = i;
         else {
             p += i + 1;
@@ -109,7 +107,7 @@ AOI_INLINE void pick_select(aoi_pick *p, uint32_t n, uint32_t most, pick_order *
 
 /* ---- in single precision ----------------------------------------------------------------------------------------- */
 
-/* A square in single precision that is surely above, or below, that of a distance. */
+/* A single precision number that is certainly above, or below, the square of a distance. */
 static float square_above(double distance) {
     return distance < 0 ? 0 : (float)(distance * distance * (1 + 0x1p-20));
 }
@@ -118,8 +116,8 @@ static float square_below(double distance) {
     return distance < 0 ? 0 : (float)(distance * distance * (1 - 0x1p-20));
 }
 
-/* Three coordinates are rounded twice, each by at most 2^-24 of the largest: with room to spare.  Squares below 2^-149 are
- * lost altogether. */
+/* An error bound, with room to spare: three coordinates are rounded twice, each by at most 2^-24 of the largest, and
+ * squares below 2^-149 become 0. */
 static void scope_open(const aoi_client *c, aoi_scope *scope) {
     const aoi_sync *y = c->sync;
     const double *p = aoi_position_now(y->space, aoi_client_entity(c));
@@ -152,7 +150,7 @@ static bool picks_ready(aoi_sync *y, size_t count) {
     return AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, count);
 }
 
-/* The first number from i on, before n, that is not between the two; else n.  Whole lanes are read. */
+/* The first index in i..n-1 whose number is not between low and high, or n.  Reads whole lanes. */
 static uint32_t next_outside(const float *numbers, uint32_t i, uint32_t n, float low, float high) {
     for (; i < n; i += AOI_LANE) {
         unsigned outside = ~aoi_lanes_plain(numbers + i, low, high) & ((1u << AOI_LANE) - 1);
@@ -163,7 +161,7 @@ static uint32_t next_outside(const float *numbers, uint32_t i, uint32_t n, float
     return n;
 }
 
-/* How far the farthest known record that is not pinned may be, and how many these are; infinite if one is not known. */
+/* An upper bound of the distance of the farthest known record that is not pinned, and their number. */
 static double last_distance(const aoi_client *c, const aoi_scope *scope, uint32_t *count) {
     const uint8_t *flags = c->flags;
     float last = 0;
@@ -176,7 +174,7 @@ static double last_distance(const aoi_client *c, const aoi_scope *scope, uint32_
     return sqrt((double)last) + scope->error;
 }
 
-/* Untold records that may be before a known one at `last`: among the picks.  Returns how near they come, at least. */
+/* Adds new records that may be before a known one at `last` to the picks.  Returns a lower bound of their distances. */
 static double pick_newcomers(const aoi_client *c, const aoi_scope *scope, double last, uint32_t *n) {
     aoi_sync *y = c->sync;
     const float beyond = nextafterf(square_above(0.9 * last + scope->error), INFINITY);
@@ -189,7 +187,7 @@ static double pick_newcomers(const aoi_client *c, const aoi_scope *scope, double
     return sqrt((double)nearest) - scope->error;
 }
 
-/* Known records that newcomers as near as this may be before: among the picks. */
+/* Adds known records that may be behind new ones at that distance to the picks. */
 static void pick_known(const aoi_client *c, const aoi_scope *scope, double nearest, uint32_t *n) {
     aoi_sync *y = c->sync;
     const float safe = nextafterf(square_below(nearest / 0.9 - scope->error), -1);
@@ -197,7 +195,7 @@ static void pick_known(const aoi_client *c, const aoi_scope *scope, double neare
         if (!(c->flags[i] & AOI_RECORD_PIN)) y->picks[(*n)++] = pick_of(c, i);
 }
 
-/* Of n picks the first `most` are to be known: cuts the others, and keeps the new ones among the picks. */
+/* Of n picks the first `most` are to be known: marks the other known ones CUT, returns the number of new ones. */
 static uint32_t choose_first(aoi_client *c, uint32_t n, uint32_t most) {
     aoi_pick *p = c->sync->picks;
     uint32_t kept = 0;
@@ -220,7 +218,7 @@ static uint32_t choose_within_limit(aoi_client *c, const aoi_scope *scope) {
     return choose_first(c, n, c->limit - (known - (n - newcomers)));
 }
 
-/* Without a limit everything unknown that stays, else what is pinned of it. */
+/* Adds the unknown records that stay, with a limit only pinned ones. */
 static uint32_t pick_unknown(const aoi_client *c, uint32_t n) {
     aoi_sync *y = c->sync;
     uint8_t flag = c->limit ? AOI_RECORD_PIN : AOI_RECORD_PIN | AOI_RECORD_SEEN;
@@ -265,7 +263,7 @@ void aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n, uin
 
 /* ---- budget ------------------------------------------------------------------------------------------------------ */
 
-enum { FIRST_PICKS = 32, FIRST_KEYS = 16 }; /* put in order at first: as a rule the message is full then */
+enum { FIRST_PICKS = 32, FIRST_KEYS = 16 }; /* sorted at first: mostly enough to fill the message */
 
 static bool pick_is_more_urgent(const aoi_pick *a, const aoi_pick *b) {
     return (a->weight > b->weight) | ((a->weight == b->weight) & ((a->distance2 < b->distance2) |
@@ -285,9 +283,9 @@ uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count) {
     return ready + most;
 }
 
-/* ---- updates: an order in one number -------------------------------------------------------------------------------- */
+/* ---- updates: ranks as integer keys --------------------------------------------------------------------------------- */
 
-/* As a rule nothing has a priority of its own, and ids are small.  Then a place in the order is one number:
+/* Mostly no track has a priority of its own, and ids are small.  Then a rank is one integer:
  *
  *     [ 65535 - ticks : 16 | id + 2^31 : 32 | record, due : 16 ]      rising */
 bool aoi_list_keys(const aoi_client *c, uint32_t n) {
@@ -305,7 +303,7 @@ bool aoi_list_keys(const aoi_client *c, uint32_t n) {
     return !beyond;
 }
 
-/* As pick_select. */
+/* pick_select for keys. */
 static void key_select(uint64_t *p, uint32_t n, uint32_t most) {
     while (n > 1 && most > 0 && most < n) {
         uint32_t i = 0;

@@ -4,9 +4,9 @@
 #include "core/state_hook.h"
 #include "sync/sync.h"
 
-/* ---- which there are --------------------------------------------------------------------------------------------- */
+/* ---- synchronisers with fields ----------------------------------------------------------------------------------- */
 
-/* The one of that number, or of the lowest from it on; NULL: there is none. */
+/* The synchroniser with that number, or unless `exactly` the lowest number from it on; NULL: there is none. */
 static aoi_sync *find_states(const aoi_space *s, uint32_t number, bool exactly) {
     aoi_sync *found = NULL;
     for (aoi_layer *l = s->layers; l; l = l->next) {
@@ -62,7 +62,7 @@ static void end_saved(aoi_sync *y, bool anew, const unsigned char **bytes, size_
     *size = (size_t)(y->saved.bytes + y->saved.end - *bytes);
 }
 
-/* All that differs from the defaults, by rising id. */
+/* Saves all fields that differ from the defaults, by rising id. */
 static bool save_whole(aoi_sync *y) {
     aoi_space *s = y->space;
     uint32_t n = 0;
@@ -79,7 +79,7 @@ static bool save_whole(aoi_sync *y) {
     return true;
 }
 
-/* Counts of changes wrap: what is older than half of them may be sent again. */
+/* The fields to save for changes after `since`, 0: all.  Numbers of changes wrap, so that old states may be repeated. */
 static uint64_t put_since(const aoi_sync *y, uint32_t track, uint64_t since) {
     const aoi_state *s = y->states[track];
     const bool all = y->space->state_changes - since >= UINT64_C(1) << 31;
@@ -135,7 +135,7 @@ void aoi_states_closed(aoi_sync *y) {
 
 /* ---- stand-ins ---------------------------------------------------------------------------------------------------- */
 
-/* The fields that a message names, all of the first n. */
+/* Opens a stand-in with the fields that a message names, which must be numbered from 0. */
 static int stand_in(aoi_space *s, uint32_t number, const aoi_reader *r, const char **fault) {
     aoi_field fields[AOI_MOST_FIELDS];
     char names[AOI_MOST_FIELDS][AOI_MOST_FIELD_NAME + 1];
@@ -201,7 +201,7 @@ int aoi_states_apply(aoi_space *s, uint32_t number, const void *bytes, size_t si
     return r.fault ? AOI_EVALUE : AOI_OK;
 }
 
-/* By public calls, so that an `own` field is one and journals have what is taken over. */
+/* Uses public calls, so that `own` fields stay own and journals record the values. */
 bool aoi_states_adopt(aoi_sync *y) {
     aoi_sync *from = NULL;
     for (uint32_t number = 0; aoi_states_next(y->space, &number) && !from; number++) {

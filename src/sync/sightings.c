@@ -1,8 +1,7 @@
-/* sightings.c - what the clients' nodes see (core/layer_hook.h), and what it changes in pictures.  Targets are named by
- * their tracks. */
+/* sightings.c - applies the sightings of clients' nodes (core/layer_hook.h) to pictures.  Tracks name targets. */
 #include "sync/sync.h"
 
-enum { BYTES_AT_MOST = 512 }; /* of a picture, that are prefetched */
+enum { BYTES_AT_MOST = 512 }; /* prefetched of a picture */
 
 static bool picture_enter(aoi_client *c, uint32_t i, uint32_t track) {
     if (i == AOI_NONE) return aoi_picture_append(c, track, AOI_RECORD_SEEN) != AOI_NONE;
@@ -20,8 +19,8 @@ static void picture_leave(aoi_client *c, uint32_t i) {
     c->unseen++;
 }
 
-/* A view of the client begins or ceases to see the target: the one way into pictures and out of them.  What any of its
- * views sees is seen. */
+/* A view of the client begins or ceases to see the target.  A target is seen if any view sees it.  Only this function
+ * adds seen records to pictures. */
 static bool picture_see(aoi_client *c, uint32_t view, uint32_t track, bool enters) {
     const uint8_t bit = (uint8_t)(1u << view);
     uint32_t i = c->unseen || !enters || c->viewed ? aoi_picture_find(c, track) : AOI_NONE;
@@ -39,7 +38,7 @@ bool aoi_view_sighting(aoi_layer_node *view, uint32_t track, bool enters) {
     return !aoi_view_client(v) || picture_see(aoi_view_client(v), v->index, track, enters);
 }
 
-/* It sees nothing any more; its record is freed.  With the first one the client ends. */
+/* Ends and frees a view whose node is freed.  The end of the first view ends the client. */
 void aoi_view_end(aoi_layer_node *view) {
     aoi_client_view *v = (aoi_client_view *)view;
     aoi_client *c = aoi_view_client(v);
@@ -50,7 +49,7 @@ void aoi_view_end(aoi_layer_node *view) {
     }
     for (uint32_t i = c ? c->count : 0; i-- > 0;)
         if (aoi_picture_sees(c)[i] >> v->index & 1) (void)picture_see(c, v->index, aoi_record_track(c, i), false);
-    aoi_client_view **link = c ? &c->view.next : &y->orphans;
+    aoi_client_view **link = c ? &c->view.next : &y->ended_views;
     while (*link != v) link = &(*link)->next;
     *link = v->next;
     AOI_FREE(aoi_sync_memory(y), v, 1);
@@ -64,7 +63,7 @@ void aoi_view_prefetch(const aoi_layer_node *view, uint32_t track, bool picture)
         AOI_PREFETCH(c->flags + k);
 }
 
-/* A sight gives back the address of the view. */
+/* `view` is the address of the view, which the sight was given with the node. */
 static bool sink_see(uint64_t view, uint32_t target, uint32_t *track, bool enters) {
     const aoi_client_view *v = (const aoi_client_view *)(uintptr_t)view;
     aoi_client *c = aoi_view_client(v);

@@ -5,22 +5,22 @@
  *   sightings.c  what clients' nodes see, which changes their pictures
  *   clients.c    opening, closing, clients, pins
  *   adopt.c      clients that come from another space, with their pictures
- *   tick.c       which clients have news; what a message says; what it changes when it is sent
+ *   tick.c       which clients have news; the contents of a message; the changes that sending it makes
  *   relevance.c  limit, tiers, budget of bytes
  *   fields.c     state of entities: values of the host's fields, and their bytes
  *   why.c        why a client knows a target or not
  *   saved.c      fields for snapshots, journals, observers; stand-ins that keep them
- *   lacking.c    which of it a client lacks, and what of that its message says
- *   numbers.h    arrays of numbers in 16 bits, as long as these suffice
+ *   lacking.c    which fields of an entity a client lacks, and which of them its message contains
+ *   numbers.h    arrays of numbers in 16 bits, while 16 bits suffice
  *   message.h    writes records; reader.c reads them
  *
  *   entity slot --track_of--> track [ at | id | moved | touched | knowers ] <--record-- client [ known | only seen ]
  *                                                                    |                   ^
  *                                                                    +---- by number ----+
  *
- * A track outlives its entity until no record refers to it: an id that comes again is another track, so that a client
- * hears that one is gone and the other has appeared.  A position is rounded once a tick and mover, not once a
- * record. */
+ * A track outlives its entity until no record refers to it.  An id that is used again has another track, so that a
+ * client is sent that the first entity is gone and the second has appeared.  A position is rounded once a tick and
+ * mover, not once a record. */
 #ifndef AOI_SYNC_INNER_H
 #define AOI_SYNC_INNER_H
 
@@ -36,7 +36,7 @@ typedef struct aoi_client aoi_client;
 enum {
     AOI_TRACK_FRESH = 1,   /* has no position yet */
     AOI_TRACK_TOUCHED = 2, /* since the last tick began */
-    AOI_TRACK_WIDE = 4,    /* its position travels as doubles */
+    AOI_TRACK_WIDE = 4,    /* its position is sent as doubles */
     AOI_TRACK_DEAD = 8,    /* its entity has left */
     AOI_TRACK_FREE = 16,
     AOI_TRACK_RANKED = 32, /* has a priority of its own */
@@ -44,7 +44,7 @@ enum {
     AOI_TRACK_FLAGS = 255
 };
 
-typedef struct aoi_track { /* one cache line: all that a record of a mover needs */
+typedef struct aoi_track { /* one cache line with the data for a record of a mover */
     _Alignas(AOI_CACHE_LINE) aoi_wire_place at;
     int64_t id;
     uint32_t moved, touched, stated; /* ticks; stated: state that is sent to all clients has changed */
@@ -63,25 +63,25 @@ typedef struct aoi_blob { /* a text; it does not change */
 enum { AOI_NEWS_PUBLIC = 1, AOI_NEWS_OWN = 2 };
 
 typedef struct aoi_state {         /* fields.c; values come behind the ticks */
-    uint64_t put;                  /* fields that have been */
-    uint32_t change;               /* the last one, by the low half of space->state_changes */
+    uint64_t put;                  /* bits of the fields that have been put */
+    uint32_t change;               /* number of the last change: the low half of space->state_changes */
     uint32_t packed_in, packed[2]; /* epoch; entries of the scratch: a change, the whole, or AOI_NONE */
-    uint32_t since;                /* tick: the change is all since then that may be sent to every client */
-    uint32_t news;                 /* since the last tick */
+    uint32_t since;                /* tick: the packed change has all public fields changed since then */
+    uint32_t news;                 /* AOI_NEWS_...: kinds of fields that have changed since the last tick */
     uint32_t changed[];            /* by field: tick */
 } aoi_state;
 
 typedef struct aoi_field_plan {
     uint8_t type, entry_size;
     uint16_t at;                                  /* of the value in a state */
-    unsigned char entry[2 + AOI_MOST_FIELD_NAME]; /* how a message spells it: type, length of the name, the name */
+    unsigned char entry[2 + AOI_MOST_FIELD_NAME]; /* its entry in a message: type, length of the name, the name */
 } aoi_field_plan;
 
 static inline bool aoi_is_text(int type) {
     return type >= AOI_STRING;
 }
 
-typedef struct aoi_lacks_change { /* what a record lacks when the message that is packed has been sent */
+typedef struct aoi_lacks_change { /* the lacks of a record after the packed message has been sent */
     uint32_t record;
     uint8_t lacks;
 } aoi_lacks_change;
@@ -97,16 +97,16 @@ enum {
     AOI_RECORD_SEEN = 1, /* by the client's node, now */
     AOI_RECORD_SAW = 2,  /* at the last tick */
     AOI_RECORD_PIN = 4,
-    AOI_RECORD_WAITS = 8, /* has moved, which has not been sent */
+    AOI_RECORD_WAITS = 8, /* has moved; the new position has not been sent */
     AOI_RECORD_TOUCH = 16,
-    AOI_RECORD_SAID = 32,    /* in the message that is being packed: gone, appeared, or touched */
-    AOI_RECORD_CUT = 64,     /* goes out of the picture, if it is said */
-    AOI_RECORD_PLACED = 128, /* the message has where it is */
-    AOI_RECORD_MARKS = AOI_RECORD_SAID | AOI_RECORD_CUT | AOI_RECORD_PLACED /* only of a client that is marked */
+    AOI_RECORD_PACKED = 32,  /* in the message that is being packed: gone, appeared, or touched */
+    AOI_RECORD_CUT = 64,     /* leaves the picture if it is PACKED */
+    AOI_RECORD_PLACED = 128, /* the message contains its position */
+    AOI_RECORD_MARKS = AOI_RECORD_PACKED | AOI_RECORD_CUT | AOI_RECORD_PLACED /* only of a client that is marked */
 };
 
-/* Tiers, shared by clients.  How long a record waits is counted in units of so many ticks that the longest period fits
- * into half a byte's range. */
+/* Tiers, shared by clients.  The time that a record waits is counted in units of ticks, large enough that the longest
+ * period is at most AOI_MOST_UNITS, half the range of a byte. */
 enum { AOI_MOST_UNITS = 128 };
 typedef struct aoi_tiers {
     uint32_t refs, count;
@@ -119,32 +119,32 @@ typedef struct aoi_tiers {
 typedef struct aoi_client_view aoi_client_view;
 struct aoi_client_view { /* the record of its node */
     aoi_layer_node head;
-    aoi_client_view *next; /* another one of the client, or of those whose client has ended */
+    aoi_client_view *next; /* the next view of the client, or in the chain of views without a client */
     uint32_t node;
     uint32_t number : 24, index : 8; /* of its client; of the view */
 };
-enum { AOI_VIEW_ENDED = AOI_MOST_VIEWS }; /* for an index: its client has */
+enum { AOI_VIEW_ENDED = AOI_MOST_VIEWS }; /* index of a view whose client has ended */
 
 /* A picture: arrays of one block, a record is a column.
  *
  *   flags    [   |   |   |   |   |     ]
  *   tracks   [ 7 | 3 | 9 | 4 | 8 |     ]    numbers.h
- *   sent_at  [   |   |   |   |   |     ]    only with bytes: tick of the last update, or since when it is seen
+ *   sent_at  [   |   |   |   |   |     ]    only with bytes: tick of the last update, or at which it was first seen
  *   index    [ 3 |   | 1 | 5 |   | 4 | 2 ]  only in large pictures: numbers of records by track
  *                        ^ known   ^ count
  *
- *   sights   [   |   |   |   |   |     ]    only with several views: which see it, which saw it; behind lacks
+ *   sights   [   |   |   |   |   |     ]    only with several views: bits of those that see it, and saw it; behind lacks
  *   lacks    [   |   |   |   |   |     ]    only with fields, and with bytes or tiers: behind sent_at; lacking.c
- *   since    [   |   |     ]                only with tiers: since when a move waits, in their units, the low 8 bits */
-struct aoi_client { /* what events need comes first */
+ *   since    [   |   |     ]                only with tiers: begin of a move's waiting, in units, the low 8 bits */
+struct aoi_client { /* members that events use come first */
     union {
-        aoi_client_view view; /* the first, which makes the client */
-        aoi_sync *sync;       /* which begins with its layer */
+        aoi_client_view view; /* the first view; its node is that of the client */
+        aoi_sync *sync;       /* a synchroniser begins with its layer, to which the view points */
     };
-    uint8_t *flags; /* where the block begins */
+    uint8_t *flags; /* the begin of the block */
     uint32_t cap, count, known;
-    uint32_t unseen;      /* records that the node does not see */
-    uint32_t number : 24; /* of the client itself, as the next two */
+    uint32_t unseen;      /* records that no view sees */
+    uint32_t number : 24; /* of the client */
     bool tall : 1;        /* tracks are in both halves */
     bool dated : 1;       /* has sent_at */
     bool stateful : 1;    /* has lacks */
@@ -153,9 +153,9 @@ struct aoi_client { /* what events need comes first */
     bool changed : 1; /* records have come or gone */
     bool backlog : 1;
     bool overflow : 1; /* sees more than the limit */
-    bool marked : 1;   /* its message is being packed: records are SAID, CUT or PLACED */
-    bool timed : 1;    /* some of its news wait */
-    bool anew : 1;     /* its next message, be it empty, begins the picture */
+    bool marked : 1;   /* its message is being packed: records are PACKED, CUT or PLACED */
+    bool timed : 1;    /* news may wait, so that records have flags for them */
+    bool anew : 1;     /* its next message, even if empty, begins the picture */
     bool self : 1;     /* its own entity is in its picture */
     bool own_news : 1; /* `own` fields of its entity have changed */
     uint32_t track;
@@ -168,89 +168,88 @@ struct aoi_client { /* what events need comes first */
     aoi_pass *pass; /* or NULL */
 };
 
-/* Where the entity of a track is, roughly: small enough to stay in the cache while ranks are compared.  Infinite where
- * that is not known, or where the track has a priority of its own. */
+/* The approximate position of a track's entity, small enough to stay in the cache while ranks are compared.  Infinite
+ * if the position is unknown or the track has a priority of its own. */
 typedef struct aoi_spot {
     float x, y;
 } aoi_spot;
 
-typedef struct aoi_pick {              /* a record to be chosen from */
-    double weight, distance2, scaled2; /* scaled: where the square is infinite or 0 */
+typedef struct aoi_pick {              /* a candidate record */
+    double weight, distance2, scaled2; /* scaled2: used if distance2 is infinite or 0 */
     int64_t id;
     uint32_t record;
     bool known;
 } aoi_pick;
 
-typedef struct aoi_scope { /* a client's place, and the error of a distance from it to a spot */
+typedef struct aoi_scope { /* the position of a client, and the error of distances from it to spots */
     aoi_spot at;
     float height;
-    float inside[AOI_MOST_TIERS], outside[AOI_MOST_TIERS]; /* squares: nearer, farther is surely in, out of a tier */
+    float inside[AOI_MOST_TIERS], outside[AOI_MOST_TIERS]; /* squares: below is certainly in the tier, above not */
     double error;
 } aoi_scope;
 
 struct aoi_sync {
     aoi_layer layer;
-    aoi_sight *sight; /* its own, whose nodes those of the clients are; or NULL */
+    aoi_sight *sight; /* its own, with the nodes of its clients; or NULL */
     aoi_space *space;
     double quantum;
-    int scale;       /* how the head of a message spells it */
-    uint32_t odd;    /* tick of the last news that was no plain move: touched, or sent as doubles */
+    int scale;       /* code of the quantum in the head of a message */
+    uint32_t odd;    /* tick of the last news other than a plain move: touched, state, or sent as doubles */
     int64_t node_id; /* of the nodes of its clients */
-    uint32_t number; /* of all that were opened on the space */
-    bool stands_in;  /* keeps fields that were loaded, without clients and ticks */
+    uint32_t number; /* among all synchronisers that were opened on the space */
+    bool stands_in;  /* only keeps fields that were loaded; has no clients and no ticks */
     aoi_track *tracks;
     uint32_t *knower_caps; /* by track: room in its list */
     double *priorities;    /* of tracks that are ranked */
     aoi_spot *spots;       /* if any client has had a limit or tiers */
     float *heights;        /* of spots, in 3D */
-    double far;            /* no coordinate of a spot is larger */
+    double far;            /* the largest coordinate of a spot */
     bool measures;         /* has spots */
-    uint32_t
-        *movers;     /* tracks whose entity has moved since the last tick, or is touched; as many as there are tracks */
-    uint8_t *listed; /* by track: is among them; apart from the track, which a move leaves alone */
+    uint32_t *movers;      /* tracks whose entity has moved or been touched since the last tick; room for all tracks */
+    uint8_t *listed;       /* by track: is in movers; not in the track, so that a move does not write to it */
     uint32_t track_cap, knower_cap_cap, priority_cap, spot_cap, height_cap, mover_cap, listed_cap, track_top,
         free_track, mover_count;
     uint32_t *track_of; /* by entity slot */
     uint32_t track_of_cap;
     aoi_client **clients; /* by number; NULL: free */
     uint32_t client_cap, client_top, client_count;
-    uint32_t free_number;     /* no number below it is free */
+    uint32_t free_number;     /* all lower numbers are in use */
     aoi_client *first, *last; /* queue of clients with news */
-    aoi_client *packed;       /* whose message is in the writer */
-    uint32_t stay;            /* of the client that is packed: known records before it stay known */
+    aoi_client *packed;       /* the client whose message is in the writer */
+    uint32_t stay;            /* of the packed client: known records before it stay known */
     uint64_t changes, packed_at;
     uint32_t now; /* tick */
     uint32_t overflows;
     bool reranked; /* a priority has changed since the last tick */
     aoi_relevance defaults;
     aoi_tier default_tiers[AOI_MOST_TIERS];
-    aoi_tiers *tiers;         /* of the client whose tiers were set last, if they are in use */
+    aoi_tiers *tiers;         /* the tiers set last, if a client uses them */
     aoi_writer writer, saved; /* messages; fields for snapshots and journals */
     aoi_pick *picks;
-    uint32_t *numbers; /* of the records of the client that is packed: their tracks */
-    float *near2;      /* of them: squared distances of their spots */
-    uint32_t *due;     /* of the records of that client: those of which something is to be sent; or tracks, see below */
+    uint32_t *numbers; /* by record of the packed client: its track */
+    float *near2;      /* by record of the packed client: squared distance of its spot */
+    uint32_t *due;     /* records of the packed client with something to send; or tracks: `stated` */
     uint64_t *keys;    /* of due records: their order */
     uint32_t pick_cap, number_cap, near_cap, due_cap, key_cap;
-    uint32_t stated;        /* so many tracks in `due` have state that a client without times lacks */
+    uint32_t stated;        /* number of tracks in `due` with state that a client without times lacks */
     aoi_field_plan *fields; /* fields.c */
     uint64_t own_fields;
     uint32_t field_count, state_size, table_most, piece; /* bytes: of a state, of all names, of the shortest piece */
     aoi_state **states;                                  /* by track; NULL: nothing has been put */
     unsigned char *scratch;
     aoi_lacks_change *lacks_changes; /* of the client that is packed */
-    uint32_t scratch_epoch;          /* it is cleared when this changes */
+    uint32_t scratch_epoch;          /* counts how often the scratch has been cleared */
     uint32_t state_cap, scratch_cap, scratch_end, lacks_change_cap, lacks_change_count;
-    aoi_client_view *orphans; /* whose client has ended, and whose nodes have not */
-    aoi_pass pass;            /* of that client, when its message has been sent */
-    bool passes;              /* there is one */
+    aoi_client_view *ended_views; /* their client has ended, their node not yet */
+    aoi_pass pass;                /* of the packed client, after its message has been sent */
+    bool passes;                  /* `pass` is valid */
 };
 
 static inline aoi_memory *aoi_sync_memory(const aoi_sync *y) {
     return &y->space->world.memory;
 }
 
-/* Whether a tick is later than another; they wrap. */
+/* Whether tick a is later than b; ticks wrap. */
 static inline bool aoi_tick_after(uint32_t a, uint32_t b) {
     return (int32_t)(b - a) < 0;
 }
@@ -260,21 +259,21 @@ static inline bool aoi_tick_after(uint32_t a, uint32_t b) {
 void aoi_tracks_moved(aoi_layer *y, uint32_t entity); /* for the space: core/layer_hook.h */
 void aoi_tracks_touched(aoi_layer *y, uint32_t entity);
 void aoi_tracks_left(aoi_layer *y, uint32_t entity);
-uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity); /* or AOI_NONE, as of the slot AOI_NONE */
-uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity);    /* a new one if it must be; AOI_NONE: memory refused */
-uint32_t aoi_track_gone(aoi_sync *y, int64_t id);          /* a new one of an entity that is gone; likewise */
+uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity); /* AOI_NONE: no track, or the slot is AOI_NONE */
+uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity);    /* makes one if there is none; AOI_NONE: memory refused */
+uint32_t aoi_track_gone(aoi_sync *y, int64_t id);          /* makes one for an entity that is gone; likewise */
 void aoi_track_release(aoi_sync *y, uint32_t track);       /* frees it if nothing refers to it */
-void aoi_track_list(aoi_sync *y, uint32_t track);          /* among the movers */
+void aoi_track_list(aoi_sync *y, uint32_t track);          /* adds it to the movers */
 void aoi_track_locate(aoi_sync *y, uint32_t track);        /* rounds its position if it has none yet */
-bool aoi_track_relocate(aoi_sync *y, uint32_t track);      /* in any case: whether, as it is sent, it is another one */
+bool aoi_track_relocate(aoi_sync *y, uint32_t track);      /* rounds it anew; whether the position sent differs */
 void aoi_track_free_knowers(aoi_sync *y, uint32_t track);
 bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track, uint32_t client);
-void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client); /* there is room */
+void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client); /* room has been reserved */
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client);
-void aoi_track_catch_up(aoi_sync *y); /* at the beginning of a tick: what has moved; clients that know it are queued */
-void aoi_tracks_sweep(aoi_sync *y);   /* at its end: frees those that nothing refers to; no sighting waits */
-void aoi_track_spot(aoi_sync *y, uint32_t track); /* where it is now, or that it is ranked */
-bool aoi_tracks_measure(aoi_sync *y);             /* spots from now on; false: memory refused */
+void aoi_track_catch_up(aoi_sync *y); /* begins a tick: updates tracks of movers, queues the clients that know them */
+void aoi_tracks_sweep(aoi_sync *y);   /* ends a tick: frees tracks without references; no sighting may wait */
+void aoi_track_spot(aoi_sync *y, uint32_t track); /* updates its spot */
+bool aoi_tracks_measure(aoi_sync *y);             /* tracks have spots from now on; false: memory refused */
 bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_wire_place *at); /* true: wide */
 
 static inline aoi_numbers aoi_track_knowers(const aoi_sync *y, uint32_t track) {
@@ -290,14 +289,14 @@ static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
 
 uint32_t aoi_picture_find(const aoi_client *c, uint32_t track);        /* the record, or AOI_NONE */
 uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags); /* AOI_NONE: memory refused */
-void aoi_picture_drop(aoi_client *c, uint32_t record);                 /* of those that are not known */
-void aoi_picture_know(aoi_client *c, uint32_t record);                 /* it becomes known */
-void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* both known, or both not */
+void aoi_picture_drop(aoi_client *c, uint32_t record);                 /* removes a record that is not known */
+void aoi_picture_know(aoi_client *c, uint32_t record);                 /* makes a record known */
+void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* of two known ones, or two others */
 void aoi_picture_forget(aoi_client *c, uint32_t record);
 void aoi_picture_free(aoi_client *c);
-bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_tiers *tiers); /* or NULL; likewise */
+bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_tiers *tiers); /* NULL: none; likewise */
 bool aoi_picture_set_viewed(aoi_client *c);                    /* false: memory refused */
-bool aoi_picture_since_ready(aoi_client *c, uint32_t records); /* room for so many known ones; likewise */
+bool aoi_picture_since_ready(aoi_client *c, uint32_t records); /* reserves times of known records; likewise */
 void aoi_picture_shrink(aoi_client *c);
 const char *aoi_picture_check(const aoi_client *c);
 
@@ -309,7 +308,7 @@ static inline uint32_t aoi_record_track(const aoi_client *c, uint32_t record) {
     return aoi_number_at(aoi_picture_tracks(c), record);
 }
 
-/* Of clients that are dated. */
+/* Only for dated clients. */
 static inline uint32_t *aoi_picture_sent_at(const aoi_client *c) {
     return (uint32_t *)(void *)(c->flags + c->cap + aoi_numbers_bytes(c->cap, c->tall));
 }
@@ -326,7 +325,7 @@ static inline uint8_t *aoi_picture_saw(const aoi_client *c) {
     return aoi_picture_sees(c) + c->cap;
 }
 
-/* Its times begin now. */
+/* Sets the begin of its waiting to now. */
 static inline void aoi_record_starts(aoi_client *c, uint32_t record) {
     if (c->dated) aoi_picture_sent_at(c)[record] = c->sync->now;
 }
@@ -339,9 +338,9 @@ static inline uint32_t aoi_client_entity(const aoi_client *c) {
     return c->sync->tracks[c->track].entity;
 }
 
-aoi_client *aoi_client_of(const aoi_sync *y, aoi_entity entity); /* clients.c; NULL: it is none */
+aoi_client *aoi_client_of(const aoi_sync *y, aoi_entity entity); /* clients.c; NULL: the entity is no client */
 
-/* NULL: it has ended. */
+/* NULL: the client has ended. */
 static inline aoi_client *aoi_view_client(const aoi_client_view *v) {
     if (!v->index) return (aoi_client *)(uintptr_t)v;
     return v->index < AOI_VIEW_ENDED ? ((const aoi_sync *)v->head.layer)->clients[v->number] : NULL;
@@ -355,7 +354,7 @@ static inline uint32_t aoi_tier_count(const aoi_client *c) {
     return c->tiers ? c->tiers->count : 0;
 }
 
-/* Clients with news; in the order in which they are queued. */
+/* The queue of clients with news, in order of arrival. */
 static inline aoi_client *aoi_client_next(const aoi_client *c) {
     return c->next == AOI_NONE ? NULL : c->sync->clients[c->next];
 }
@@ -367,7 +366,7 @@ static inline void aoi_client_changed(aoi_client *c) {
     if (!c->queued) aoi_client_queue(c, c->sync->now + 1);
 }
 
-/* Eight flags: nothing in those before the k-th, everything from it on. */
+/* A mask of eight flags: 0 before the k-th, 255 from it on. */
 static inline uint64_t aoi_flags_from(uint32_t k) {
     static const unsigned char edge[16] = {0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255};
     uint64_t eight;
@@ -375,7 +374,7 @@ static inline uint64_t aoi_flags_from(uint32_t k) {
     return eight;
 }
 
-/* Which of eight flags is the first that is not 0; one is. */
+/* The index of the first of eight flags that is not 0; there must be one. */
 static inline uint32_t aoi_flags_first(uint64_t eight) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return (uint32_t)aoi_lanes_first(eight) / 8;
@@ -388,8 +387,7 @@ static inline uint32_t aoi_flags_first(uint64_t eight) {
 #endif
 }
 
-/* The first record from i on, before n, with that flag - without, if it is `missing`; else n.  By eights, for which there
- * is room. */
+/* The first record in i..n-1 with that flag - without it, if `missing` - or n.  Reads flags by eights. */
 static inline uint32_t aoi_next_flagged(const uint8_t *flags, uint32_t i, uint32_t n, uint8_t flag, bool missing) {
     const uint64_t all = UINT64_C(0x0101010101010101) * flag, flip = missing ? all : 0;
     uint64_t eight, mine = aoi_flags_from(i % 8);
@@ -406,7 +404,7 @@ static inline uint32_t aoi_next_unseen(const uint8_t *flags, uint32_t i, uint32_
     return aoi_next_flagged(flags, i, n, AOI_RECORD_SEEN, true);
 }
 
-/* Whether a record belongs into the picture: seen or pinned, and alive. */
+/* Whether a record belongs to the picture: it is seen, or it is pinned and its entity has not left. */
 static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
     if (c->flags[record] & AOI_RECORD_SEEN) return true;
     return c->flags[record] & AOI_RECORD_PIN && !(c->sync->tracks[aoi_record_track(c, record)].flags & AOI_TRACK_DEAD);
@@ -420,30 +418,30 @@ bool aoi_view_sighting(aoi_layer_node *view, uint32_t track, bool enters);
 void aoi_view_prefetch(const aoi_layer_node *view, uint32_t track, bool picture);
 bool aoi_view_saw(const aoi_layer_node *view, uint32_t target);
 void aoi_view_end(aoi_layer_node *view);
-void aoi_client_end(aoi_client *c);          /* its first view's node is being freed */
-bool aoi_client_time(aoi_client *c);         /* some of its news wait from now on; false: memory refused */
-void aoi_sync_drop_orphans(aoi_sync *y);     /* nodes of views whose client has ended */
+void aoi_client_end(aoi_client *c);          /* called when the node of its first view is freed */
+bool aoi_client_time(aoi_client *c);         /* makes it `timed`; false: memory refused */
+void aoi_sync_drop_ended_views(aoi_sync *y); /* nodes of views whose client has ended */
 extern const aoi_sight_sink aoi_client_sink; /* the same for nodes of a sight */
 const char *aoi_sync_check(const aoi_layer *y);
 
 /* ---- relevance.c ------------------------------------------------------------------------------------------------- */
 
-/* Chooses among what is seen: marks known records that must go CUT, and leaves those to be sent in sync->picks.  The
- * number of picks, or AOI_NONE when memory is refused. */
-uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope); /* of clients with a limit: measured */
-/* Fills sync->near2 for the first n records, or all; false when memory is refused. */
+/* Chooses among the seen records: marks known ones that must leave CUT, and puts new ones to be sent into sync->picks.
+ * Returns the number of picks, or AOI_NONE when memory is refused.  Clients with a limit must have been measured. */
+uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope);
+/* Fills sync->near2 for the first n records and opens the scope; false when memory is refused. */
 bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope);
-/* The tiers of the first n records, which have been measured; in whole lanes of four. */
+/* Stores the tiers of the first n records, which must have been measured; writes whole lanes of four. */
 void aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n, uint32_t *tiers);
 double aoi_client_distance2(const aoi_client *c, uint32_t record);
 double aoi_urgency(const aoi_client *c, uint32_t record);
-/* Of `count` picks, of which the first `ready` are in order already, puts more in order: by falling weight, equal ones
- * nearest first, then by id.  Returns how many are in order now; as many more as it takes each time, all of them cost
- * little more than a sort, and the first few much less. */
+/* Of `count` picks, of which the first `ready` are sorted, sorts more: by falling weight, then rising distance, then
+ * id.  Returns the number of sorted ones, about twice as many each time: ordering all costs little more than one sort,
+ * ordering the first few much less. */
 uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count);
 
-/* The same of n due records by numbers, into sync->keys, which has room; false if these cannot say the order.  The low
- * 16 bits of a key are the entry of sync->due. */
+/* The same order of n due records as integer keys in sync->keys, which has room; false if keys cannot represent it.
+ * The low 16 bits of a key are the entry of sync->due. */
 bool aoi_list_keys(const aoi_client *c, uint32_t n);
 uint32_t aoi_order_keys(aoi_sync *y, uint32_t ready, uint32_t count);
 
@@ -454,7 +452,7 @@ uint32_t aoi_order_keys(aoi_sync *y, uint32_t ready, uint32_t count);
 bool aoi_fields_are_good(const aoi_field *fields, uint32_t count);
 bool aoi_fields_open(aoi_sync *y, const aoi_field *fields, uint32_t count); /* false: memory refused */
 void aoi_fields_close(aoi_sync *y);
-uint32_t aoi_fields_table_size(const aoi_sync *y, uint64_t mask); /* of their names in a message */
+uint32_t aoi_fields_table_size(const aoi_sync *y, uint64_t mask); /* bytes of their entries in a message */
 void aoi_fields_put_table(const aoi_sync *y, aoi_writer *w);
 void aoi_state_free(aoi_sync *y, uint32_t track);
 aoi_blob *aoi_state_blob(const aoi_sync *y, const aoi_state *s, uint32_t field); /* NULL: it is empty */
@@ -462,44 +460,44 @@ aoi_blob *aoi_blob_new(aoi_sync *y, const void *text, uint32_t size);           
 void aoi_blob_release(aoi_sync *y, aoi_blob *blob);
 double aoi_number_of(int type, uint64_t bits);
 uint64_t aoi_state_put(const aoi_sync *y, uint32_t track);     /* fields that have been put; 0 without a state */
-uint64_t aoi_state_differs(const aoi_sync *y, uint32_t track); /* from the defaults */
+uint64_t aoi_state_differs(const aoi_sync *y, uint32_t track); /* fields that differ from the defaults */
 uint64_t aoi_state_changed(const aoi_sync *y, uint32_t track, uint32_t since);
-/* Of tracks that have a state: bytes of such a record, at most; one value; all of them behind their mask, packed once a
- * tick and valid until the next is: NULL: memory refused. */
+/* For tracks with a state: the most bytes of such a record; writing one value; all values behind their mask; the same
+ * packed once a tick, valid until the next call of aoi_state_pack, NULL: memory refused. */
 uint32_t aoi_state_bound(const aoi_sync *y, uint32_t track, uint64_t mask);
 unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t field, unsigned char *p);
-unsigned char *aoi_state_put_values(const aoi_sync *y, uint32_t track, uint64_t mask, unsigned char *p); /* behind it */
+unsigned char *aoi_state_put_values(const aoi_sync *y, uint32_t track, uint64_t mask, unsigned char *p);
 void aoi_scratch_clear(aoi_sync *y); /* when a tick begins and ends */
 const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, bool whole, uint32_t *size);
-/* What has been packed as a change since that tick; 0: nothing has.  What is put meanwhile is sent by the next tick. */
+/* The fields packed as the change since that tick; 0: none.  Fields put later in this tick are sent by the next one. */
 uint64_t aoi_state_packed_since(const aoi_sync *y, uint32_t track, uint32_t since);
-void aoi_state_pack_is_since(aoi_sync *y, uint32_t track, uint32_t since); /* it is all since then */
+void aoi_state_pack_is_since(aoi_sync *y, uint32_t track, uint32_t since); /* the packed change is the one since then */
 
 /* ---- saved.c ------------------------------------------------------------------------------------------------------ */
 
 void aoi_states_put(aoi_sync *y, uint32_t track, uint32_t field); /* these three write records of a journal */
 void aoi_states_opened(aoi_sync *y);
 void aoi_states_closed(aoi_sync *y);
-bool aoi_states_adopt(aoi_sync *y); /* what the first stand-in keeps; false: memory refused */
+bool aoi_states_adopt(aoi_sync *y); /* takes over the fields of the first stand-in; false: memory refused */
 
 /* ---- lacking.c: false where memory is refused ---------------------------------------------------------------------- */
 
-uint64_t aoi_fields_for(const aoi_client *c, uint32_t track); /* those of the track that may be sent to the client */
+uint64_t aoi_fields_for(const aoi_client *c, uint32_t track); /* fields of the track that the client may receive */
 unsigned aoi_lacks_fresh(const aoi_client *c);
 unsigned aoi_lacks_aged(const aoi_client *c, unsigned lacks);
-unsigned aoi_lacks_as_age(const aoi_sync *y, unsigned lacks); /* the same in every synchroniser */
+unsigned aoi_lacks_as_age(const aoi_sync *y, unsigned lacks); /* comparable between synchronisers */
 uint8_t aoi_lacks_of_age(const aoi_sync *y, unsigned age);
 void aoi_lacks_own(aoi_client *c);
-uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track); /* of a known one, now */
-bool aoi_say_changed(aoi_client *c, uint32_t track);  /* since the last message, all of it */
-bool aoi_say_lacking(aoi_client *c, uint32_t record); /* what the record lacks, as the budget holds it */
-bool aoi_say_whole(aoi_client *c, uint32_t record);   /* of what appears */
-uint32_t aoi_pass_share(const aoi_client *c);         /* bytes of the message that other records leave to a pass */
+uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track); /* of a known record, now */
+bool aoi_pack_changed(aoi_client *c, uint32_t track);  /* since the last message, all of it */
+bool aoi_pack_lacking(aoi_client *c, uint32_t record); /* what the record lacks, as the budget holds it */
+bool aoi_pack_whole(aoi_client *c, uint32_t record);   /* all, of a record that appears */
+uint32_t aoi_pass_share(const aoi_client *c);          /* bytes of the message that are reserved for a pass */
 bool aoi_pack_pass(aoi_client *c);
 bool aoi_pass_resume(aoi_client *c, const aoi_pass *pass, const void *text, uint32_t size); /* the text is copied */
 void aoi_pass_end(aoi_client *c);
-void aoi_apply_state(aoi_client *c); /* of clients with lacks */
+void aoi_apply_state(aoi_client *c); /* only for clients with lacks */
 
-int aoi_scale_of(double quantum); /* tick.c: how the head of a message spells it */
+int aoi_scale_of(double quantum); /* tick.c: its code in the head of a message */
 
 #endif

@@ -1,7 +1,7 @@
-/* sync_check.c - every invariant of the synchronisers, and what their clients see against the rule. */
+/* sync_check.c - verifies every invariant of a synchroniser, and its pictures against the rule. */
 #include "sync/sync.h"
 
-/* Whether the client's node sees the entity; past walls as of the last tick, when an entity that has left may be seen. */
+/* Whether the client's node sees the entity; with walls at the last tick, even if it has left. */
 static bool view_sees(const aoi_client *c, uint32_t node, uint32_t entity) {
     const aoi_sight *g = c->sync->sight;
     if (!g) return aoi_node_sees(c->sync->space, node, entity);

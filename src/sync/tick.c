@@ -1,12 +1,11 @@
-/* tick.c - which clients have news, what a message says, and what it changes when it is sent.
+/* tick.c - which clients have news, the contents of a message, and the changes that sending it makes.
  *
  *   begin -> tracks catch up, clients with news are queued -> next: pack -> the host sends -> sent: apply
  *                                                              ^                                  |
  *                                                              +---- the next client -------------+
  *
- * Packing marks what it says (SAID, CUT) and changes nothing else that counts; applying cannot fail.  So a refused
- * allocation, an error of the host or a change in between costs nothing: the client stays at the head of the queue and
- * is packed again. */
+ * Packing marks the records in the message (PACKED, CUT) and changes nothing else that matters; applying cannot fail.
+ * After a refused allocation, an error of the host or a change in between the client is still first in the queue. */
 #include "sync/sync.h"
 
 enum { TRACKS_AHEAD = 6, RECORDS_AT_ONCE = 64, PREFETCHED = 256 };
@@ -24,7 +23,7 @@ int aoi_scale_of(double quantum) {
     return AOI_SCALE_OTHER;
 }
 
-/* Numbers of quanta are sent relative to where the client is. */
+/* Numbers of quanta are sent relative to the position of the client. */
 static void writer_open(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
@@ -55,17 +54,17 @@ static uint64_t kind_of(const aoi_sync *y, const aoi_track *t) {
     return aoi_kind_of(y->space, t->entity);
 }
 
-static bool say_gone(aoi_client *c, uint32_t record) {
+static bool pack_gone_record(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
     uint64_t last = w->last;
     if (!aoi_writer_ready(aoi_sync_memory(y), w)) return false;
     unsigned char *p = aoi_put_record(w, w->bytes + w->end, AOI_TAG_GONE, y->tracks[y->numbers[record]].id, 0, NULL);
-    if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_SAID;
+    if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_PACKED;
     return true;
 }
 
-static bool say_appeared(aoi_client *c, uint32_t record) {
+static bool pack_appeared_record(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
     uint32_t track = y->numbers[record];
@@ -77,11 +76,11 @@ static bool say_appeared(aoi_client *c, uint32_t record) {
     const int tag = t->flags & AOI_TRACK_WIDE ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED;
     unsigned char *p = aoi_put_record(w, w->bytes + w->end, tag, t->id, kind_of(y, t), &t->at);
     if (!aoi_writer_take(w, p, last)) return true;
-    c->flags[record] |= AOI_RECORD_SAID;
-    return !y->field_count || aoi_say_whole(c, record);
+    c->flags[record] |= AOI_RECORD_PACKED;
+    return !y->field_count || aoi_pack_whole(c, record);
 }
 
-/* A position, a touch, or both; true if it fits into the message, for which there is room. */
+/* Writes a position, a touch, or both; true if the budget holds it.  The buffer must have room. */
 static bool put_update(aoi_sync *y, const aoi_track *t, bool moved, bool touched) {
     aoi_writer *w = &y->writer;
     uint64_t last = w->last;
@@ -92,29 +91,29 @@ static bool put_update(aoi_sync *y, const aoi_track *t, bool moved, bool touched
 }
 
 /* A wide position has a record of its own. */
-static bool say_update(aoi_client *c, uint32_t record, bool moved, bool touched) {
+static bool pack_update(aoi_client *c, uint32_t record, bool moved, bool touched) {
     aoi_sync *y = c->sync;
     const aoi_track *t = y->tracks + y->numbers[record];
     bool apart = touched && moved && (t->flags & AOI_TRACK_WIDE);
-    unsigned said = 0;
+    unsigned packed = 0;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     if (apart) {
-        if (put_update(y, t, false, true)) said = AOI_RECORD_SAID;
+        if (put_update(y, t, false, true)) packed = AOI_RECORD_PACKED;
         if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
         touched = false;
     }
     if (!y->writer.full && put_update(y, t, moved, touched))
-        said |= (moved ? AOI_RECORD_PLACED : 0u) | (touched ? AOI_RECORD_SAID : 0u);
-    if (c->timed) c->flags[record] |= (uint8_t)said;
+        packed |= (moved ? AOI_RECORD_PLACED : 0u) | (touched ? AOI_RECORD_PACKED : 0u);
+    if (c->timed) c->flags[record] |= (uint8_t)packed;
     return true;
 }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-/* Those of records from..to that have moved and nothing else: the bulk of all messages.  With `due` these are entries of
- * sync->due, else all records, of which those without news are left out.  The writer is a copy, since stores of bytes may
- * alias anything in memory; axes, quanta, due and odd (more than moves may be new) are constants.  Tracks of those with
- * other state are noted in sync->due.  Returns the first other one. */
+/* Writes records from..to up to the first with news other than a move, which it returns: the bulk of all messages.
+ * With `due` from and to are entries of sync->due, else records, and those without news are skipped.  The writer is a
+ * copy, since stores of bytes may alias anything in memory; axes, quanta, due and odd (there may be other news than
+ * moves) are constants.  Tracks with new state are listed in sync->due. */
 AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t from, uint32_t to, int axes,
                               bool quanta, bool due, bool odd) {
     aoi_writer w = *writer;
@@ -162,8 +161,8 @@ AOI_INLINE uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t fr
     return w->axes == 2 ? put_moves(c, w, from, to, 2, false, due, odd) : put_moves(c, w, from, to, 3, false, due, odd);
 }
 
-/* Updates of a client that is sent everything at once, so that nothing has to be remembered of a record: state comes last,
- * of tracks that are noted in sync->due. */
+/* Packs the updates of a client that is sent everything at once, so that records need no flags or times.  State comes
+ * last, from the tracks listed in sync->due. */
 static bool pack_updates(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
@@ -178,17 +177,17 @@ static bool pack_updates(aoi_client *c) {
         if (i == to) continue;
         const aoi_track *t = y->tracks + y->numbers[i];
         bool moved = aoi_tick_after(t->moved, c->synced), touched = aoi_tick_after(t->touched, c->synced);
-        if ((moved || touched) && !say_update(c, i, moved, touched)) return false;
+        if ((moved || touched) && !pack_update(c, i, moved, touched)) return false;
         if (aoi_tick_after(t->stated, c->synced)) y->due[y->stated++] = y->numbers[i];
         i++;
     }
     for (uint32_t k = 0; k < y->stated; k++)
-        if (!aoi_say_changed(c, y->due[k])) return false;
+        if (!aoi_pack_changed(c, y->due[k])) return false;
     const bool own = c->own_news && !aoi_tick_after(y->tracks[c->track].stated, c->synced);
-    return !own || aoi_picture_find(c, c->track) >= y->stay || aoi_say_changed(c, c->track);
+    return !own || aoi_picture_find(c, c->track) >= y->stay || aoi_pack_changed(c, c->track);
 }
 
-/* What is new about a record waits from now on.  Returns its flags. */
+/* The flags of a record with its news since the client's last message. */
 AOI_INLINE unsigned mark_waiting(const aoi_client *c, const aoi_track *t, unsigned flags, bool odd) {
     flags |= aoi_tick_after(t->moved, c->synced) * (unsigned)AOI_RECORD_WAITS;
     if (odd) flags |= aoi_tick_after(t->touched, c->synced) * (unsigned)AOI_RECORD_TOUCH;
@@ -200,14 +199,14 @@ AOI_INLINE unsigned mark_lacking(const aoi_client *c, const aoi_track *t, unsign
     return aoi_lacks_aged(c, lacks);
 }
 
-/* By the ids of target and client, so that it is the same in every synchroniser. */
+/* A hash of the ids of target and client, so that the phase is the same in every synchroniser. */
 static inline uint32_t phase_of(int64_t id, uint64_t client) {
     return (uint32_t)(((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) + client) >> 48);
 }
 
-/* Records of which something is to be sent, into sync->due: twice the number, and 1 more if its move is due: in every
- * period once, or when it has waited for as long.  Which ones these are follows no pattern: no branch depends on it.
- * With tiers the list grows over the tiers that have been looked at. */
+/* Lists the records with something to send in sync->due: twice the number, plus 1 if its move is due (once in every
+ * period, or when it has waited that long).  The due records follow no pattern, so that no branch depends on them.
+ * With tiers sync->due holds the tiers, and the list overwrites those already read. */
 AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlog) {
     const aoi_client c = *client; /* a copy, since stores of bytes may alias anything in memory */
     const aoi_tiers *tiers = c.tiers;
@@ -250,7 +249,7 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
     return n;
 }
 
-/* About one that is to go news wait, too, as that may not fit into the message, and it stay after all. */
+/* Records that are to leave keep their news, too: one that does not fit into the message may come back into view. */
 static void keep_waiting(const aoi_client *c) {
     const aoi_sync *y = c->sync;
     for (uint32_t i = y->stay; i < c->known; i++) {
@@ -263,11 +262,11 @@ static void keep_waiting(const aoi_client *c) {
     }
 }
 
-static bool say_due(aoi_client *c, uint32_t which) {
+static bool pack_due_record(aoi_client *c, uint32_t which) {
     const uint32_t i = which / 2;
     const bool due = which & 1, moved = due && c->flags[i] & AOI_RECORD_WAITS, touched = c->flags[i] & AOI_RECORD_TOUCH;
-    if ((moved || touched) && !say_update(c, i, moved, touched)) return false;
-    return !due || !c->stateful || !aoi_picture_lacks(c)[i] || c->sync->writer.full || aoi_say_lacking(c, i);
+    if ((moved || touched) && !pack_update(c, i, moved, touched)) return false;
+    return !due || !c->stateful || !aoi_picture_lacks(c)[i] || c->sync->writer.full || aoi_pack_lacking(c, i);
 }
 
 static bool pack_due(aoi_client *c, uint32_t n) {
@@ -278,7 +277,7 @@ static bool pack_due(aoi_client *c, uint32_t n) {
         if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD * RECORDS_AT_ONCE))
             return false;
         k = put_moves_of(c, w, k, to, true, true);
-        if (k < to && !say_due(c, y->due[k++])) return false;
+        if (k < to && !pack_due_record(c, y->due[k++])) return false;
     }
     return true;
 }
@@ -287,12 +286,11 @@ static bool pack_by_keys(aoi_client *c, uint32_t n) {
     aoi_sync *y = c->sync;
     for (uint32_t k = 0, ready = 0; k < n && !y->writer.full; k++) {
         if (k == ready) ready = aoi_order_keys(y, k, n);
-        if (!say_due(c, y->keys[k] & UINT16_MAX)) return false;
+        if (!pack_due_record(c, y->keys[k] & UINT16_MAX)) return false;
     }
     return true;
 }
 
-/* The most urgent first. */
 static bool pack_most_urgent(aoi_client *c, uint32_t n) {
     aoi_sync *y = c->sync;
     if (!AOI_GROW(aoi_sync_memory(y), y->keys, y->key_cap, n)) return false;
@@ -304,12 +302,12 @@ static bool pack_most_urgent(aoi_client *c, uint32_t n) {
     }
     for (uint32_t k = 0, ready = 0; k < n && !y->writer.full; k++) {
         if (k == ready) ready = aoi_order_picks(y, k, n);
-        if (!say_due(c, y->picks[k].record)) return false;
+        if (!pack_due_record(c, y->picks[k].record)) return false;
     }
     return true;
 }
 
-/* Of what waits and is due. */
+/* Packs the updates that wait and are due. */
 static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
     aoi_sync *y = c->sync;
     if (c->tiers && !measured && !aoi_measure(c, y->stay, scope)) return false;
@@ -327,10 +325,10 @@ static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
     return aoi_pack_pass(c);
 }
 
-/* Known records that do not stay go behind all others, and so do those that the limit cuts:
+/* Moves known records that do not stay behind all others, as put_cut_last does with those that the limit cuts:
  *
  *   [ stay         | gone  | not known   ]
- *                  ^ stay  ^ known       ^ count      */
+ *                  ^ stay  ^ known       ^ count */
 static void put_gone_last(aoi_client *c) {
     uint32_t stay = c->known, i = 0;
     while (c->unseen && (i = aoi_next_unseen(c->flags, i, stay)) < stay) {
@@ -340,7 +338,7 @@ static void put_gone_last(aoi_client *c) {
     c->sync->stay = stay;
 }
 
-/* With their numbers and what has been measured of those that stay. */
+/* Also swaps the entries of sync->numbers and, of records that stay, of sync->near2. */
 static void put_cut_last(aoi_client *c) {
     aoi_sync *y = c->sync;
     uint32_t i = 0;
@@ -360,7 +358,7 @@ static bool list_numbers(aoi_client *c) {
     return true;
 }
 
-/* What a message that is sent will change of them: their lists of knowers. */
+/* Prefetches the lists of knowers, which sending the message changes. */
 static void prefetch_gone(const aoi_client *c) {
     const aoi_sync *y = c->sync;
     for (uint32_t i = y->stay; i < c->known; i++) {
@@ -370,7 +368,7 @@ static void prefetch_gone(const aoi_client *c) {
     }
 }
 
-/* With a budget by their ids, behind the n picks. */
+/* With a budget gone records are packed by id; their picks are stored behind the n picks of new ones. */
 static bool pack_gone_in_order(aoi_client *c, uint32_t n) {
     aoi_sync *y = c->sync;
     const uint32_t count = n + c->known - y->stay;
@@ -379,7 +377,7 @@ static bool pack_gone_in_order(aoi_client *c, uint32_t n) {
         y->picks[k] = (aoi_pick){.id = y->tracks[y->numbers[i]].id, .record = i};
     for (uint32_t k = n, ready = n; k < count && !y->writer.full; k++) {
         if (k == ready) ready = aoi_order_picks(y, k, count);
-        if (!say_gone(c, y->picks[k].record)) return false;
+        if (!pack_gone_record(c, y->picks[k].record)) return false;
     }
     return true;
 }
@@ -388,11 +386,11 @@ static bool pack_gone(aoi_client *c, uint32_t n) {
     prefetch_gone(c);
     if (c->bytes) return pack_gone_in_order(c, n);
     for (uint32_t i = c->sync->stay; i < c->known; i++)
-        if (!say_gone(c, i)) return false;
+        if (!pack_gone_record(c, i)) return false;
     return true;
 }
 
-/* The picks; with a budget the most urgent first. */
+/* Packs the n picks; with a budget the most urgent first. */
 static bool pack_appeared(aoi_client *c, uint32_t n) {
     aoi_sync *y = c->sync;
     if (c->bytes && n > 1 && !y->writer.full) {
@@ -405,12 +403,12 @@ static bool pack_appeared(aoi_client *c, uint32_t n) {
     }
     for (uint32_t k = 0, ready = c->bytes ? 0 : n; k < n && !y->writer.full; k++) {
         if (k == ready) ready = aoi_order_picks(y, k, n);
-        if (!say_appeared(c, y->picks[k].record)) return false;
+        if (!pack_appeared_record(c, y->picks[k].record)) return false;
     }
     return true;
 }
 
-/* What is seen for the first time is so since this tick, whenever that was applied. */
+/* The time of records that are seen for the first time begins at this tick. */
 static void date_new(aoi_client *c) {
     const unsigned some = AOI_RECORD_SEEN | AOI_RECORD_SAW | AOI_RECORD_PIN;
     for (uint32_t i = c->known; c->dated && i < c->count; i++)
@@ -421,7 +419,7 @@ static void unmark(uint8_t *flags, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) flags[i] &= (uint8_t)~AOI_RECORD_MARKS;
 }
 
-/* Of the client that is packed next. */
+/* Called for the client that is packed next. */
 static void prefetch_picture(const aoi_client *c) {
     if (!c) return;
     if (c->next != AOI_NONE) AOI_PREFETCH(aoi_client_next(c));
@@ -440,7 +438,7 @@ static bool pack(aoi_client *c) {
     y->passes = false;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     if (c->marked) unmark(c->flags, c->count);
-    c->changed |= c->overflow; /* also where only the limit has news: to be applied */
+    c->changed |= c->overflow; /* a move may change the choice within the limit */
     c->marked = c->changed || c->timed;
     if (c->changed) date_new(c);
     if (c->changed) put_gone_last(c);
@@ -458,10 +456,10 @@ static bool pack(aoi_client *c) {
 
 /* ---- applying: nothing can fail ---------------------------------------------------------------------------------- */
 
-/* Of known records those that were said to be gone; last first, as others take their places. */
+/* Forgets the known records that were sent as gone; from the last one on, as others take their places. */
 static void apply_gone(aoi_client *c, bool *left) {
     for (uint32_t i = c->known; i-- > c->sync->stay;) {
-        if (!(c->flags[i] & AOI_RECORD_SAID)) {
+        if (!(c->flags[i] & AOI_RECORD_PACKED)) {
             *left = true;
             continue;
         }
@@ -470,11 +468,12 @@ static void apply_gone(aoi_client *c, bool *left) {
     }
 }
 
-/* Of the others those that were said to have appeared; what is not seen any more is forgotten. */
+/* Makes the records that were sent as appeared known, and drops unknown ones that do not stay. */
 static void apply_appeared(aoi_client *c, bool *left) {
-    for (uint32_t i = c->known; (i = aoi_next_flagged(c->flags, i, c->count, AOI_RECORD_SAID, false)) < c->count; i++) {
+    for (uint32_t i = c->known, n = c->count; (i = aoi_next_flagged(c->flags, i, n, AOI_RECORD_PACKED, false)) < n;
+         i++) {
         aoi_record_starts(c, i);
-        c->flags[i] &= (uint8_t)~AOI_RECORD_SAID;
+        c->flags[i] &= (uint8_t)~AOI_RECORD_PACKED;
         aoi_picture_know(c, i);
     }
     for (uint32_t i = c->known; c->unseen && (i = aoi_next_unseen(c->flags, i, c->count)) < c->count;) {
@@ -484,7 +483,7 @@ static void apply_appeared(aoi_client *c, bool *left) {
     *left |= !c->limit && c->known < c->count;
 }
 
-/* What has waited for the longest period gets no older: times wrap. */
+/* Clamps waiting times to the longest period, because they wrap. */
 static void stop_times(uint8_t *since, uint32_t n, uint8_t units) {
     for (uint32_t i = 0; i < n; i++) {
         uint8_t waited = (uint8_t)(units - since[i]);
@@ -492,7 +491,7 @@ static void stop_times(uint8_t *since, uint32_t n, uint8_t units) {
     }
 }
 
-/* Which records are said follows no pattern: no branch depends on it.  Flags by eights: moves that were sent wait no longer. */
+/* Clears the flags of news that were sent, by eights.  Packed records follow no pattern: no branch depends on them. */
 static void apply_updates(aoi_client *c) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint32_t now = c->sync->now, stay = c->sync->stay;
@@ -502,9 +501,9 @@ static void apply_updates(aoi_client *c) {
     for (uint32_t i = 0; i < stay; i += sizeof waits) {
         uint64_t eight, mine = stay - i < 8 ? ~aoi_flags_from(stay - i) : ~UINT64_C(0);
         memcpy(&eight, c->flags + i, sizeof eight);
-        uint64_t placed = eight & ones * AOI_RECORD_PLACED & mine, said = eight & ones * AOI_RECORD_SAID & mine;
-        eight &= ~(placed | said | placed / (AOI_RECORD_PLACED / AOI_RECORD_WAITS) |
-                   said / (AOI_RECORD_SAID / AOI_RECORD_TOUCH));
+        uint64_t placed = eight & ones * AOI_RECORD_PLACED & mine, packed = eight & ones * AOI_RECORD_PACKED & mine;
+        eight &= ~(placed | packed | placed / (AOI_RECORD_PLACED / AOI_RECORD_WAITS) |
+                   packed / (AOI_RECORD_PACKED / AOI_RECORD_TOUCH));
         memcpy(c->flags + i, &eight, sizeof eight);
         waits |= eight & mine;
     }
@@ -512,7 +511,7 @@ static void apply_updates(aoi_client *c) {
     if (c->tiers) stop_times(c->since, c->known, aoi_units_of(c->tiers, now));
 }
 
-/* What is seen now is what was seen at the last tick.  By eights. */
+/* Copies SEEN to SAW and clears the marks, by eights. */
 static void settle_flags(uint8_t *flags, uint32_t n) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint64_t past = ones * (AOI_RECORD_MARKS | AOI_RECORD_SAW);
@@ -550,7 +549,7 @@ static void apply(aoi_client *c) {
 /* ---- the tick ---------------------------------------------------------------------------------------------------- */
 
 int aoi_sync_begin(aoi_sync *y) {
-    aoi_sync_drop_orphans(y);
+    aoi_sync_drop_ended_views(y);
     if (y->sight && aoi_sight_tick(y->sight) != AOI_OK) return AOI_ENOMEM;
     if (!aoi_settle(y->space) || !aoi_layers_see(y->space)) return AOI_ENOMEM;
     y->now++;

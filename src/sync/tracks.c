@@ -1,4 +1,4 @@
-/* tracks.c - entities that clients know or see (sync.h), and what is new about them. */
+/* tracks.c - entities that clients know or see (sync.h), and their news. */
 #include "sync/sync.h"
 
 enum { TRACK_ENTITIES_AHEAD = 8, LEAST_KNOWERS = 4, MOST_KNOWERS = 1 << 24 };
@@ -15,7 +15,7 @@ static bool spots_ready(aoi_sync *y, size_t need) {
            (y->space->world.dims == 2 || AOI_GROW(m, y->heights, y->height_cap, need));
 }
 
-/* With every track there is room for it among the movers, so that a move cannot fail. */
+/* Each track also reserves an entry in movers, so that a move cannot fail. */
 static bool track_arrays_ready(aoi_sync *y) {
     aoi_memory *m = aoi_sync_memory(y);
     size_t need = y->track_top + (size_t)1;
@@ -25,14 +25,14 @@ static bool track_arrays_ready(aoi_sync *y) {
             AOI_GROW_LINES(m, y->tracks, y->track_cap, need));
 }
 
-/* NULL: nowhere that is known. */
+/* p: the position; NULL: unknown. */
 static void put_spot(aoi_sync *y, uint32_t track, const double *p) {
     if (!y->measures) return;
     y->spots[track] = p ? (aoi_spot){(float)p[0], (float)p[1]} : (aoi_spot){INFINITY, INFINITY};
     if (y->heights) y->heights[track] = p ? (float)p[2] : 0;
 }
 
-/* There is room for it. */
+/* Room has been reserved. */
 static uint32_t track_new(aoi_sync *y, int64_t id, uint32_t entity, uint32_t flags) {
     uint32_t t = y->free_track;
     if (t != AOI_NONE) y->free_track = y->tracks[t].entity;
@@ -65,7 +65,7 @@ uint32_t aoi_track_gone(aoi_sync *y, int64_t id) {
     return track_arrays_ready(y) ? track_new(y, id, AOI_NONE, AOI_TRACK_FRESH | AOI_TRACK_DEAD) : AOI_NONE;
 }
 
-/* Nothing refers to it, except for sightings that wait. */
+/* Whether nothing refers to the track, apart from sightings that wait. */
 static bool is_idle(const aoi_track *t) {
     return !t->refs && !(t->flags & AOI_TRACK_RANKED);
 }
@@ -83,7 +83,7 @@ static void track_free(aoi_sync *y, uint32_t track) {
     y->free_track = track;
 }
 
-/* Sightings that wait may be of it: it is freed at the end of a tick, if nothing refers to it then. */
+/* Sightings that wait may refer to the track: it is freed at the end of a tick, if nothing refers to it then. */
 void aoi_track_release(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
     if (!is_idle(t)) return;
@@ -91,7 +91,7 @@ void aoi_track_release(aoi_sync *y, uint32_t track) {
     else aoi_track_list(y, track);
 }
 
-static void track_die(aoi_sync *y, uint32_t track) {
+static void track_end(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
     y->track_of[t->entity] = AOI_NONE;
     t->entity = AOI_NONE;
@@ -106,7 +106,7 @@ static void track_die(aoi_sync *y, uint32_t track) {
 void aoi_tracks_left(aoi_layer *layer, uint32_t entity) {
     aoi_sync *y = (aoi_sync *)layer;
     uint32_t t = aoi_track_of(y, entity);
-    if (t != AOI_NONE) track_die(y, t);
+    if (t != AOI_NONE) track_end(y, t);
 }
 
 /* ---- clients that know it ---------------------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ void aoi_tracks_touched(aoi_layer *layer, uint32_t entity) {
     aoi_track_list(y, t);
 }
 
-/* Both zeros are sent as the same one, so that places are equal if their bytes are. */
+/* -0 is sent as 0, so that positions are equal if and only if their bytes are. */
 bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_wire_place *at) {
     const bool quanta = y->quantum > 0;
     double rounded[3];
@@ -199,7 +199,7 @@ void aoi_track_spot(aoi_sync *y, uint32_t track) {
     put_spot(y, track, t->flags & AOI_TRACK_RANKED ? NULL : p);
 }
 
-/* Those that are fresh get theirs when they are located. */
+/* Fresh tracks get their spot when they are located. */
 bool aoi_tracks_measure(aoi_sync *y) {
     if (y->measures) return true;
     if (!spots_ready(y, y->track_top + (size_t)1)) return false;
@@ -238,7 +238,7 @@ static void queue_knowers(aoi_sync *y, uint32_t track) {
     }
 }
 
-/* Where many have moved nearly all clients have news: then the lists of knowers are not walked. */
+/* If many entities have moved, nearly all clients have news: `all` queues them without walking the lists of knowers. */
 static void queue_clients(aoi_sync *y, bool all) {
     for (uint32_t k = 0; k < y->client_top; k++) {
         aoi_client *c = y->clients[k];
@@ -246,7 +246,7 @@ static void queue_clients(aoi_sync *y, bool all) {
     }
 }
 
-/* Those to which nothing refers stay in the list until the end of the tick. */
+/* Idle tracks stay in the list until the end of the tick, which frees them. */
 static void unlist_movers(aoi_sync *y) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < y->mover_count; i++) {
@@ -256,7 +256,7 @@ static void unlist_movers(aoi_sync *y) {
     y->mover_count = kept;
 }
 
-/* Whether state that is sent to all clients has changed; `own` fields are the news of its own client. */
+/* Whether public fields of the track have changed; changed `own` fields queue the entity's own client. */
 static bool state_news(aoi_sync *y, uint32_t track) {
     aoi_state *s = track < y->state_cap ? y->states[track] : NULL;
     const uint32_t news = s ? s->news : 0, entity = y->tracks[track].entity;

@@ -1,4 +1,4 @@
-/* why.c - why a client knows a target or not, and what it lacks of it. */
+/* why.c - why a client knows a target or not, and which of its fields the client lacks. */
 #include "sync/sync.h"
 
 const char *aoi_sync_why_text(int why) {
@@ -15,7 +15,7 @@ const char *aoi_field_name(const aoi_sync *y, uint32_t field, uint32_t *size) {
     return (const char *)y->fields[field].entry + 2;
 }
 
-/* Of one that was in view at the last tick already, and is not known: what kept it out of the message. */
+/* Why a record that was in view at the last tick already is not known: limit or budget. */
 static int kept_out(const aoi_client *c, const aoi_sync_explanation *e) {
     if (!c->limit || e->pinned) return c->bytes ? AOI_SYNC_WHY_BYTES : AOI_SYNC_WHY_NEXT;
     return c->bytes && !c->overflow ? AOI_SYNC_WHY_BYTES : AOI_SYNC_WHY_LIMIT;

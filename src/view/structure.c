@@ -18,7 +18,7 @@ static void close_part(structure_writer *y) {
     y->open = false;
 }
 
-static bool tell_part(aoi_describer *d, const aoi_part *part) {
+static bool write_part(aoi_describer *d, const aoi_part *part) {
     structure_writer *y = (structure_writer *)(void *)d;
     close_part(y);
     if (y->written == y->most) {
@@ -40,7 +40,7 @@ static bool tell_part(aoi_describer *d, const aoi_part *part) {
     return wanted;
 }
 
-static void tell_entry(aoi_describer *d, int list, int kind, uint32_t slot) {
+static void write_entry(aoi_describer *d, int list, int kind, uint32_t slot) {
     structure_writer *y = (structure_writer *)(void *)d;
     const aoi_world *w = &y->o->space->world;
     y->failed = y->failed || !observer_room(y->o, STRUCTURE_ENTRY + 1);
@@ -56,7 +56,7 @@ static void tell_entry(aoi_describer *d, int list, int kind, uint32_t slot) {
 int aoi_observe_structure(aoi_observer *o, const double *lo, const double *hi, const double *at, uint32_t most,
                           const unsigned char **bytes, size_t *size) {
     if (!o->space) return AOI_EGONE;
-    structure_writer y = {.d = {.part = tell_part, .entry = tell_entry}, .o = o, .at = at, .most = most};
+    structure_writer y = {.d = {.part = write_part, .entry = write_entry}, .o = o, .at = at, .most = most};
     for (int a = 0; a < 2; a++) y.d.lo[a] = lo[a], y.d.hi[a] = hi[a];
     o->writer.end = 0;
     if (!observer_room(o, OBSERVER_BLOCK + 1 + OBSERVER_NUMBER)) return AOI_ENOMEM;
