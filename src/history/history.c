@@ -1,12 +1,12 @@
-/* history.c - notes tick by tick, and answers; see history.h.
+/* history.c - records ticks and answers questions; see history.h.
  *
- * A tick is noted in a column that no question reads before it is over: where memory is refused half way the next one
- * notes it again, all that is dirty still being so. */
+ * A tick is recorded in a column that no question reads before the end of the tick.  If memory is refused half way, all
+ * entities stay dirty, and the next tick records the column again. */
 #include "history/history.h"
 
 #include "core/rule.h"
 
-enum { SLOTS_AHEAD = 12, TRACES_AHEAD = 6 };   /* whose memory is prefetched */
+enum { SLOTS_AHEAD = 12, TRACES_AHEAD = 6 };   /* prefetch distances */
 enum { HISTORY_MOVED = 1, HISTORY_LOOKS = 2 }; /* why an entity is dirty; it may have entered, too */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -20,7 +20,7 @@ static size_t place_bytes(const aoi_history *h) {
     return (size_t)h->layer.space->world.dims * sizeof(double);
 }
 
-/* The column of a tick, with room for a place of each row. */
+/* Makes the column of a tick with room for the position of each row. */
 static bool column_ready(aoi_history *h, uint32_t tick, uint32_t rows) {
     aoi_memory *m = aoi_history_memory(h);
     uint32_t k = tick % h->columns;
@@ -28,7 +28,7 @@ static bool column_ready(aoi_history *h, uint32_t tick, uint32_t rows) {
            AOI_GROW(m, h->ring[k].places, h->ring[k].cap, (size_t)rows * (size_t)h->layer.space->world.dims);
 }
 
-/* In which it has stood where it stands since ever.  `tick` is the one being noted. */
+/* Gives a trace a row, with its present position at all ticks of the window.  `tick` is the one being recorded. */
 static bool give_row(aoi_history *h, uint32_t trace, uint32_t tick) {
     uint32_t row = h->unused_row != AOI_NONE ? h->unused_row : h->row_top;
     if (!AOI_GROW(aoi_history_memory(h), h->rows, h->row_cap, row + (size_t)1)) return false;
@@ -63,7 +63,7 @@ static void free_rows(aoi_history *h) {
     h->unused_row = AOI_NONE;
 }
 
-/* Those at the end take the unused ones, and the storage behind them is given back. */
+/* Moves rows into unused ones before them, and frees the storage behind the last. */
 static void pack_rows(aoi_history *h) {
     uint32_t to = 0;
     for (uint32_t row = 0; row < h->row_top; row++) {
@@ -84,7 +84,7 @@ static void pack_rows(aoi_history *h) {
     }
 }
 
-/* The others stand where they stood; what has stood for as long as is asked about needs no row. */
+/* Copies the positions of rows that have not moved; a trace that has not moved for a window gives its row back. */
 static void note_standing(aoi_history *h, uint32_t tick) {
     size_t bytes = place_bytes(h);
     uint32_t was = (tick - 1) % h->columns, is = tick % h->columns;
@@ -138,7 +138,7 @@ static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     return true;
 }
 
-/* It is not there as of that tick; until the window has passed it remains. */
+/* Ends the trace at that tick; it is kept until the window has passed. */
 static void end_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     uint32_t t = h->trace_of[entity];
     h->traces[t].left = tick;
@@ -196,7 +196,7 @@ static bool same_looks(const aoi_looks *a, const aoi_looks *b) {
     return a->kind == b->kind && a->layers == b->layers && a->extent == b->extent;
 }
 
-/* Whatever may have happened to it. */
+/* Records an entity after any change. */
 static AOI_NOINLINE bool note_entity(aoi_history *h, uint32_t entity, uint32_t tick) {
     const aoi_space *s = h->layer.space;
     if (entity >= s->world.entity_top || !aoi_is_live(s->world.entities[entity].generation)) return true;
@@ -217,7 +217,7 @@ static AOI_NOINLINE bool note_entity(aoi_history *h, uint32_t entity, uint32_t t
     return aoi_past_put(h, t, pos, tick);
 }
 
-/* What noting a mover reads of the history, at hand: a byte that is written might be any of it, for the compiler. */
+/* Copies of the members that recording a mover reads, since stores of bytes may alias anything in memory. */
 typedef struct noting {
     const uint32_t *row_at;
     aoi_past_row *rows;
@@ -235,7 +235,7 @@ static noting begin_noting(const aoi_history *h, uint32_t column) {
                     .dims = (uint32_t)h->layer.space->world.dims};
 }
 
-/* Whether it stays in its cell. */
+/* Records a move; whether the row stays in its cell. */
 AOI_INLINE bool note_moved(const noting *n, uint32_t row, const double *pos, uint32_t tick) {
     double *to = n->places + row * (size_t)n->dims;
     aoi_past_row *r = n->rows + row;
@@ -245,7 +245,7 @@ AOI_INLINE bool note_moved(const noting *n, uint32_t row, const double *pos, uin
     return n->per_side == 0 || aoi_past_is_in_cell(r, n->per_side, pos);
 }
 
-/* An entity that has moved on in its row, as most do, and nothing else, is noted there. */
+/* Records the dirty entities; most have a row and have only moved. */
 static bool note_movers(aoi_history *h, uint32_t tick) {
     const aoi_space *s = h->layer.space;
     const aoi_world *w = &s->world;
@@ -267,7 +267,7 @@ static bool note_movers(aoi_history *h, uint32_t tick) {
     return true;
 }
 
-/* Where noting was refused some of it has been done, and is done again. */
+/* Records all entities, again those that an attempt without enough memory has recorded. */
 static bool note_all(aoi_history *h, uint32_t tick) {
     for (uint32_t e = 0; e < h->layer.space->world.entity_top; e++)
         if (!note_entity(h, e, tick)) return false;
@@ -303,7 +303,7 @@ int aoi_history_position(const aoi_history *h, uint32_t ago, int64_t id, double 
     return AOI_OK;
 }
 
-/* Of the hits some after the i-th. */
+/* Prefetches for hits some positions after the i-th. */
 static inline void fetch_ahead(const aoi_history *h, uint32_t tick, uint32_t i) {
     const aoi_world *w = &h->layer.space->world;
     if (i + SLOTS_AHEAD < w->hit_count) AOI_PREFETCH(h->row_of + w->hits[i + SLOTS_AHEAD]);

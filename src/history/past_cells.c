@@ -1,9 +1,9 @@
-/* past_cells.c - which traces were near a place at a tick; see history.h.
+/* past_cells.c - finds the traces near a position at a tick; see history.h.
  *
- * A stay is in its cell from the tick at which its trace came there until the window has passed the one at which it went.
- * So a cell holds what stands in it and what has passed through it lately, in one array, and a question reads the times
- * of all.  Sides are two to four times the reach that is asked about: a trace that walks changes its cell seldom, and a
- * question reads some three cells.  The cells of level k + 1 are 2^k times as wide. */
+ * A stay is in its cell from the tick at which its trace entered the cell until the window has passed the tick at which
+ * it left.  So a cell has its present and its recent traces in one array, and a question reads the times of all.  Sides
+ * are two to four times the reach of questions: a walking trace seldom changes its cell, and a question reads some
+ * three cells.  The cells of level k + 1 are 2^k times as wide. */
 #include "history/history.h"
 
 enum { MISFITS = 32, SWEEP_ONE_IN = 32 }; /* questions of another size before the cells are made anew; cells a tick */
@@ -76,7 +76,7 @@ static void free_cell(aoi_history *h, uint32_t c) {
     h->cell_count--;
 }
 
-/* Drops stays that no question can be about: the last one takes the place of each, so that few traces are touched. */
+/* Drops the stays that ended before the window; the last stay replaces each, so that few traces are written. */
 static void sweep_cell(aoi_history *h, uint32_t c) {
     aoi_past_cell *cell = h->cells + c;
     uint32_t first = aoi_history_first(h), had = cell->count;
@@ -145,9 +145,9 @@ void aoi_past_end(aoi_history *h, uint32_t trace, uint32_t tick) {
     t->cell = AOI_NONE;
 }
 
-/* ---- making them ------------------------------------------------------------------------------------------------- */
+/* ---- making cells ------------------------------------------------------------------------------------------------ */
 
-/* As if they had been there: what has stood for the whole window is filed once. */
+/* Files the stays of the whole window; a trace without a row is filed once. */
 static bool file_all(aoi_history *h) {
     uint32_t first = aoi_history_first(h);
     for (uint32_t tick = first; tick <= h->now + 1; tick++) {
@@ -171,7 +171,7 @@ static bool make_cells(aoi_history *h, double reach) {
     return false;
 }
 
-/* Cells that fit, before they are asked; sizes that come now and then change nothing. */
+/* Makes cells that fit before a question; a few questions of another size in between do not change them. */
 static bool cells_ready(aoi_history *h, double reach) {
     if (h->side == 0) return make_cells(h, reach);
     h->misfits = fits(h, reach) ? 0 : h->misfits + 1;
@@ -186,7 +186,7 @@ static void add_stays(aoi_history *h, const aoi_past_cell *cell, uint32_t tick) 
         w->failed = true;
         return;
     }
-    for (uint32_t i = 0; i < cell->count; i++) { /* written, and kept if it counts: which do is not predictable */
+    for (uint32_t i = 0; i < cell->count; i++) { /* counted without a branch, which would not be predictable */
         const aoi_stay *stay = cell->stays + i;
         w->hits[w->hit_count] = stay->trace;
         w->hit_count += (stay->from <= tick) & (tick < stay->to);
@@ -199,7 +199,7 @@ static void add_all(aoi_history *h, uint32_t tick) {
         if (aoi_trace_was(h->traces + t, tick)) aoi_add_hit(&h->layer.space->world, t);
 }
 
-/* False: it has more cells than there are. */
+/* False: the area covers more cells of the level than there are cells in all. */
 static bool add_level(aoi_history *h, uint32_t level, uint32_t tick, const double *at, double reach) {
     double inverse = 1 / level_side(h, level);
     aoi_span span = {aoi_cell_number(at[0] - reach, inverse), aoi_cell_number(at[1] - reach, inverse),
@@ -216,7 +216,7 @@ static bool add_level(aoi_history *h, uint32_t level, uint32_t tick, const doubl
     return true;
 }
 
-/* Squares of distances may overflow beyond it: then what is far away is as near as what is not. */
+/* Beyond it squares of distances may overflow, and infinite distances compare as equal. */
 static const double SQUARABLE = 1e150;
 
 bool aoi_past_find(aoi_history *h, uint32_t tick, const double *at, double reach) {

@@ -1,9 +1,9 @@
-/* journal.h - a journal: a snapshot and every call that has changed the space since, as bytes.
+/* journal.h - a journal: a snapshot and all later calls that changed the space, as bytes.
  *
  *   "AOIJ" version  [ snapshot | call | call | taken | mark | ... | check ]  [ snapshot | ... | check ]  ...  end
  *
- * A record is a byte that says what it is, and what goes with it.  A check is the CRC-32 of all records since the last
- * one: it ends each piece that is handed over, so that what a crash cuts off is good up to its last whole record.
+ * A record is a byte for its kind, and its data.  A check is the CRC-32 of all records since the last check: one ends
+ * each piece that is handed over, so that a journal truncated by a crash is valid up to its last whole record.
  * docs/journal.md describes the records. */
 #ifndef AOI_JOURNAL_H
 #define AOI_JOURNAL_H
@@ -19,27 +19,27 @@ enum {
     AOI_CHECK_BYTES = 5   /* of a check */
 };
 
-/* Records that are no calls; calls have the numbers of aoi.h. */
+/* Records other than calls; calls have the numbers of aoi_journal.h. */
 enum {
     AOI_RECORD_SNAPSHOT = 1, /* pieces: length, bytes; a length of 0 ends it */
     AOI_RECORD_MARK,         /* time */
-    AOI_RECORD_CHECK,        /* CRC-32 of what is between the last one and this one */
+    AOI_RECORD_CHECK,        /* CRC-32 of the records between the last check and this one */
     AOI_RECORD_END,          /* the host has stopped */
-    AOI_RECORD_ALL_TAKEN,    /* all events that waited; how many since the record before */
-    AOI_RECORD_TAKEN,        /* single events, in order */
-    AOI_RECORD_SETTLED,      /* moves that waited were judged */
-    AOI_RECORD_HALF_SETTLED, /* some were, and then memory was refused */
+    AOI_RECORD_ALL_TAKEN,    /* all events that waited were taken; their number */
+    AOI_RECORD_TAKEN,        /* single events were taken, in order */
+    AOI_RECORD_SETTLED,      /* moves that waited were evaluated */
+    AOI_RECORD_HALF_SETTLED, /* some of them were, and then memory was refused */
     AOI_RECORD_KEPT_ORDER,   /* aoi_keep_order */
-    AOI_RECORD_REFUSED       /* a call, its result, the ids it named */
+    AOI_RECORD_REFUSED       /* a call, its result, the ids among its arguments */
 };
 
-/* What the record of a call has, in this order. */
+/* The data in the record of a call, in this order. */
 enum {
     AOI_CALL_ID = 1,       /* of the entity */
     AOI_CALL_NODE = 2,     /* its id */
     AOI_CALL_ATTACHED = 4, /* a byte; 0: nothing follows */
     AOI_CALL_TARGET = 8,
-    AOI_CALL_ROWS = 16, /* how many; they stand at the end, as lists do */
+    AOI_CALL_ROWS = 16, /* their number; the rows are at the end, as all lists are */
     AOI_CALL_BITS = 32,
     AOI_CALL_HOW = 64,    /* a byte */
     AOI_CALL_PLACE = 128, /* 2 or 3 doubles, two, one */
@@ -53,11 +53,11 @@ enum {
     AOI_CALL_WALL = 32768 /* 4 doubles, 6 in 3D */
 };
 unsigned aoi_call_fields(int call);
-int aoi_call_values(unsigned fields, int dims); /* how many doubles */
+int aoi_call_values(unsigned fields, int dims); /* number of doubles */
 
-typedef struct aoi_record { /* one that has been read; what is used depends on `what` */
-    unsigned what;          /* a record, or AOI_CALL_ENTER ... */
-    unsigned call, result;  /* refused */
+typedef struct aoi_record { /* a record that was read; `what` determines the members in use */
+    unsigned what;          /* AOI_RECORD_... or AOI_CALL_... */
+    unsigned call, result;  /* of a refused call */
     int64_t id, node_id, target;
     uint64_t bits; /* kind, mask, how, sum, linger */
     uint32_t sight;
@@ -65,13 +65,13 @@ typedef struct aoi_record { /* one that has been read; what is used depends on `
     aoi_area area;
     double points[2 * AOI_MOST_CORNERS];
     uint64_t count;
-    aoi_bytes list; /* so many rows, ids, events; the pieces of a snapshot */
+    aoi_bytes list; /* of `count` rows, ids or events; or the pieces of a snapshot */
 } aoi_record;
 
-/* The next record; false at the end, where there is no whole one, or where r->what is none: then *fault says so. */
+/* Reads the next record; false at the end, if it is truncated, or if it is faulty: then *fault is set. */
 bool aoi_get_record(aoi_bytes *in, int dims, aoi_record *r, const char **fault);
 
-/* Of a list. */
+/* Read the next element of a list. */
 void aoi_get_row(aoi_bytes *list, int dims, aoi_row *row);
 void aoi_get_event(aoi_bytes *list, aoi_event *e);
 

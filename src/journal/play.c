@@ -1,10 +1,10 @@
-/* play.c - reads a journal and makes its calls again on another space; see journal.h.
+/* play.c - reads a journal and repeats its calls on another space; see journal.h.
  *
  *   bytes   [ head | snapshot | call | taken | call | mark | ... ]
- *                                      ^ at: what was made has been taken, the next call has not been made
+ *                                      ^ at: behind the last call or mark that was played, and its events taken so far
  *
- * The bytes are looked through once, when the player is opened: sums, marks, snapshots, how often each call was made.  The
- * space belongs to the caller, so that it may be looked at, saved and loaded between two steps. */
+ * Opening a player reads all bytes once: checks, marks, snapshots, the number of each call.  The space belongs to the
+ * caller, who may examine, save and load it between two steps. */
 #include <stdlib.h>
 
 #include "aoi_sight.h"
@@ -24,8 +24,8 @@ struct aoi_player {
     play_mark *marks;
     size_t *snapshots; /* records, by place */
     uint32_t mark_cap, mark_count, snapshot_cap, snapshot_count;
-    uint64_t to_take; /* of the record of events that is being taken; of AOI_RECORD_ALL_TAKEN all that wait */
-    aoi_bytes takes;  /* single events; empty: all */
+    uint64_t to_take; /* events still to be taken for the current record */
+    aoi_bytes takes;  /* AOI_RECORD_TAKEN: its list; AOI_RECORD_ALL_TAKEN: empty */
     int64_t *ids;
     aoi_row *rows;
     uint32_t id_cap, row_cap;
@@ -39,7 +39,7 @@ static aoi_bytes bytes_from(const aoi_player *p, size_t at) {
     return (aoi_bytes){.at = p->bytes + at, .end = p->bytes + p->end};
 }
 
-/* The dimensions stand in the head of the snapshot, which is the first record. */
+/* Reads the dimensions from the head of the snapshot, which is the first record. */
 static const char *find_dims(aoi_player *p) {
     aoi_bytes in = bytes_from(p, AOI_JOURNAL_HEAD);
     if (aoi_get_byte(&in) != AOI_RECORD_SNAPSHOT) return "it does not begin with a snapshot";
@@ -79,7 +79,7 @@ static int note_record(aoi_player *p, size_t begin, size_t at, const char **faul
     return result;
 }
 
-/* Behind the end there is its check, or what was cut off of that, and nothing else: a damaged byte may look like an end. */
+/* Whether only the check, or a part of it, follows the end record: a damaged byte may look like an end. */
 static bool ends_there(const aoi_player *p, const unsigned char *rest) {
     size_t size = p->end - (size_t)(rest - p->bytes);
     return !size || (!p->info.whole && size < AOI_CHECK_BYTES && *rest == AOI_RECORD_CHECK);
@@ -163,7 +163,7 @@ uint64_t aoi_play_tell(const aoi_player *p) {
 
 /* ---- places ------------------------------------------------------------------------------------------------------- */
 
-/* The pieces of the snapshot in one block. */
+/* Joins the pieces of a snapshot in one block. */
 static int join_pieces(aoi_player *p, aoi_bytes list, unsigned char **joined, size_t *size) {
     aoi_bytes in = list;
     size_t all = 0;
@@ -221,9 +221,9 @@ int aoi_play_goto(aoi_player *p, uint64_t at) {
     return AOI_OK;
 }
 
-/* ---- making calls again ------------------------------------------------------------------------------------------- */
+/* ---- repeating calls ---------------------------------------------------------------------------------------------- */
 
-/* A list of ids as what the call takes; false when memory is refused. */
+/* Converts the list of a record to the argument of the call; false when memory is refused. */
 static bool read_ids(aoi_player *p, const aoi_record *r) {
     aoi_bytes in = r->list;
     if (!AOI_GROW(&p->memory, p->ids, p->id_cap, (size_t)r->count + 1)) return false;
@@ -238,7 +238,7 @@ static bool read_rows(aoi_player *p, const aoi_record *r) {
     return true;
 }
 
-/* What the host has to say of a node that is added; as when a space is loaded. */
+/* Calls the host's `node` for a node that is added, as when a space is loaded. */
 static bool ask_of_node(const aoi_load_options *o, const aoi_space *s, int64_t watcher, aoi_record *r) {
     aoi_loaded_node n = {.watcher = watcher, .node_id = r->node_id, .deferred = s->deferred, .silent = r->area.silent};
     if (!o || !o->node) return true;
@@ -248,14 +248,14 @@ static bool ask_of_node(const aoi_load_options *o, const aoi_space *s, int64_t w
     return true;
 }
 
-/* One by one, because the host is asked for each. */
+/* Adds the nodes one by one, because `node` is called for each. */
 static int add_many(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_record *r) {
     int result = read_ids(p, r) ? AOI_OK : AOI_ENOMEM;
     for (uint64_t i = 0; i < r->count && result == AOI_OK; i++) {
         if (!ask_of_node(o, s, p->ids[i], r)) return AOI_EVALUE;
         result = aoi_add_node(s, aoi_find(s, p->ids[i]), r->node_id, &r->area, NULL);
     }
-    return result == AOI_ENOMEM ? AOI_EVALUE : result; /* it cannot be made once more */
+    return result == AOI_ENOMEM ? AOI_EVALUE : result; /* half done: the step cannot be repeated */
 }
 
 static int apply_pieces(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_record *r) {
@@ -265,14 +265,14 @@ static int apply_pieces(aoi_player *p, aoi_space *s, const aoi_load_options *o, 
     uint32_t number;
     size_t size;
     if (r->what == AOI_CALL_PUT && r->bits >= AOI_MOST_STATES) return AOI_EVALUE;
-    if (r->what == AOI_CALL_OPEN_SIGHT && aoi_sights_numbered(s, r->sight)) return AOI_OK; /* a snapshot is behind */
+    if (r->what == AOI_CALL_OPEN_SIGHT && aoi_sights_numbered(s, r->sight)) return AOI_OK; /* a snapshot had it */
     int result = join_pieces(p, r->list, &joined, &size);
     if (result != AOI_OK) return result;
     if (r->what == AOI_CALL_PUT) result = aoi_states_apply(s, (uint32_t)r->bits, joined, size, &r->id, &fault);
     else result = aoi_sights_apply(s, joined, size, &number, o ? o : &none, &fault);
     if (result == AOI_OK && r->what == AOI_CALL_OPEN_SIGHT && number != r->sight) result = AOI_EVALUE;
     aoi_resize(&p->memory, joined, size + 1, 0);
-    return result == AOI_ENOMEM ? AOI_EVALUE : result; /* it cannot be made once more */
+    return result == AOI_ENOMEM ? AOI_EVALUE : result; /* as above */
 }
 
 static int repeat_sight_call(aoi_space *s, const aoi_load_options *o, aoi_record *r) {
@@ -280,7 +280,7 @@ static int repeat_sight_call(aoi_space *s, const aoi_load_options *o, aoi_record
     aoi_wall wall = {{v[0], v[1]}, {v[2], v[3]}, v[4], v[5], r->bits != 0};
     const bool adds = r->what == AOI_CALL_ADD_SIGHT_NODE;
     if (adds && (r->bits > UINT32_MAX || !ask_of_node(o, s, r->id, r))) return AOI_EVALUE;
-    aoi_sight *g = aoi_sights_numbered(s, r->sight); /* only now: the host may close one when it is asked */
+    aoi_sight *g = aoi_sights_numbered(s, r->sight); /* only now: `node` may close one */
     if (!g) return AOI_EVALUE;
     switch (r->what) {
     case AOI_CALL_CLOSE_SIGHT:
@@ -299,7 +299,7 @@ static int repeat_sight_call(aoi_space *s, const aoi_load_options *o, aoi_record
         r->id = aoi_sights_of_clients(g);
         return aoi_sight_tick(g);
     default:
-        return AOI_OK; /* what is pinned is for the program that plays */
+        return AOI_OK; /* pins change no space; the program that plays reads them */
     }
 }
 
@@ -373,8 +373,8 @@ static bool take_any(aoi_space *s, aoi_event *out) {
     return e != NULL;
 }
 
-/* Records that are part of the step before: events that were taken, moves that were judged between calls.  False when
- * the next record is none of them; then *result says whether anything is wrong. */
+/* Processes a record that belongs to the step before: events that were taken, moves that were evaluated between calls.
+ * False if the next record does not, or on an error in *result. */
 static bool follow(aoi_player *p, aoi_space *s, int *result) {
     const char *fault;
     aoi_bytes in = bytes_from(p, p->at);

@@ -3,10 +3,10 @@
  *   call -> record -> buffer (64 KB) --full, mark, stop--> check -> the host's `write`
  *                                                               -> or the ring: [ segment | segment | segment ]
  *
- * A segment of the ring begins with a snapshot; when there are more bytes than it may keep the oldest goes.
+ * A segment of the ring begins with a snapshot; the oldest segment is dropped when the ring has too many bytes.
  *
- * Events that are taken become a record only before the next one: usually all that wait are taken between two calls, and
- * one record says so.  Else each is named, because another engine may have them wait in another order. */
+ * Taken events become a record only before the next record: mostly all waiting events are taken between two calls, and
+ * one number suffices.  Else each event is recorded, because the order of waiting events depends on the engine. */
 #include "core/state_hook.h"
 #include "journal/journal.h"
 
@@ -14,9 +14,9 @@ enum {
     JOURNAL_BUFFER = 1 << 16,
     RESERVE = 2 * AOI_CHECK_BYTES, /* of the buffer: for a check at its end */
     RECORD_ROOM = 64 + AOI_AREA_ROOM,
-    MOST_NAMED = 1 << 16, /* events that are remembered before they are written */
+    MOST_NAMED = 1 << 16, /* events that are kept before they are written */
     MOST_SEGMENTS = 8,
-    SHARES = 4 /* a segment ends with that part of the ring */
+    SHARES = 4 /* a segment ends when it has 1/4 of the bytes of the ring */
 };
 
 typedef struct ring_segment {
@@ -30,16 +30,16 @@ struct aoi_journal {
     aoi_write write;
     void *ud;
     size_t ring; /* bytes; 0: there is none */
-    int failed;  /* result of what has gone wrong: nothing more is recorded */
+    int failed;  /* the first error, after which nothing is recorded */
     bool all_taken, marked;
     double last_mark;
-    uint64_t bytes, all_count; /* handed over; taken since the last record */
-    aoi_event *named;          /* taken since the last record, all still waiting then */
+    uint64_t bytes, all_count; /* bytes handed over; events taken since the last record */
+    aoi_event *named;          /* events taken since the last record, while others wait */
     uint32_t named_cap, named_count;
     ring_segment segments[MOST_SEGMENTS];
     uint32_t segment_count;
-    size_t segment_least; /* no new one before the last has as many bytes: snapshots are at most half of it all */
-    uint32_t fill, sum;   /* of the buffer; of what was handed over since the last check */
+    size_t segment_least; /* least bytes of a segment: twice its snapshot, so that these are at most half of the ring */
+    uint32_t fill, sum;   /* bytes in the buffer; CRC-32 of those handed over since the last check */
     aoi_crc32 sums;
     unsigned char buffer[JOURNAL_BUFFER + AOI_VARINT_ROOM];
 };
@@ -72,7 +72,7 @@ static int keep_in_ring(aoi_journal *j, const unsigned char *bytes, size_t size)
     return AOI_OK;
 }
 
-/* What is in the buffer; with a check behind it, where a record ends. */
+/* Hands the buffer over; `checked`, at the end of a record, with a check. */
 static void flush_buffer(aoi_journal *j, bool checked) {
     if (j->failed) j->fill = 0;
     if (!j->fill && !(checked && j->sum)) return;
@@ -89,7 +89,7 @@ static void flush_buffer(aoi_journal *j, bool checked) {
     j->fill = 0;
 }
 
-/* Room within a record for so many bytes more. */
+/* Room for that many more bytes of a record. */
 static unsigned char *more_room(aoi_journal *j, uint32_t bytes) {
     if (j->fill + bytes > JOURNAL_BUFFER - RESERVE) flush_buffer(j, false);
     return j->buffer + j->fill;
@@ -129,7 +129,7 @@ static AOI_NOINLINE void write_taken(aoi_journal *j) {
     j->all_count = 0;
 }
 
-/* Where the next record goes, behind what has been taken since the last one. */
+/* Begins a record, after one for the events taken since the last. */
 static inline unsigned char *record_of(aoi_journal *j, int what) {
     if (j->all_taken || j->named_count) write_taken(j);
     return new_record(j, what);
@@ -158,9 +158,9 @@ static int write_snapshot(aoi_journal *j) {
     return result;
 }
 
-/* A new segment of the ring: from here on the journal can be read. */
+/* Begins a new segment of the ring, with which a dump can begin. */
 static int open_segment(aoi_journal *j) {
-    if (!aoi_settle(j->space)) return AOI_ENOMEM; /* a record of the old one */
+    if (!aoi_settle(j->space)) return AOI_ENOMEM; /* its record belongs to the old segment */
     if (j->all_taken || j->named_count) write_taken(j);
     if (j->segment_count) flush_buffer(j, true);
     if (j->segment_count == MOST_SEGMENTS) drop_segment(j);
@@ -172,7 +172,7 @@ static int open_segment(aoi_journal *j) {
     return result;
 }
 
-/* After a whole record. */
+/* Called after a whole record. */
 static AOI_NOINLINE void end_segment(aoi_journal *j) {
     size_t size = j->segments[j->segment_count - 1].size + j->fill;
     if (j->failed || size < j->ring / SHARES || size < j->segment_least) return;
@@ -200,11 +200,11 @@ static int64_t id_of(const aoi_space *s, aoi_entity e) {
     return s->world.entities[e.index].id;
 }
 
-/* The ids that a call has named, those of handles as far as they are valid; returns how many. */
+/* Stores the ids of a call's entity and node, if their handles are valid; returns their number. */
 static int named_ids(const aoi_space *s, const aoi_call *c, unsigned fields, int64_t *ids) {
     ids[0] = c->id, ids[1] = c->node_id;
     if (!(fields & AOI_CALL_ID)) return 0;
-    if (fields & AOI_CALL_BY_NODE) { /* one that is removed keeps its slot for now */
+    if (fields & AOI_CALL_BY_NODE) { /* a node that was just removed still has its slot */
         uint32_t node = c->result == AOI_OK ? c->node.index : aoi_node_slot(s, c->node);
         if (node == AOI_NONE) return 0;
         ids[0] = s->world.entities[s->world.nodes[node].owner].id;
@@ -274,7 +274,7 @@ void aoi_log(aoi_space *s, const aoi_call *c) {
 
 /* ---- delivery ----------------------------------------------------------------------------------------------------- */
 
-/* Between calls: no snapshot is made here, whatever the size of the segment. */
+/* Called between calls, so that it does not end the segment, whatever its size. */
 static void note_taken(aoi_journal *j, const aoi_queued *e) {
     bool full = j->named_count == MOST_NAMED;
     if (full || !AOI_GROW(&j->memory, j->named, j->named_cap, j->named_count + (size_t)1)) write_named(j);
@@ -282,7 +282,7 @@ static void note_taken(aoi_journal *j, const aoi_queued *e) {
     j->all_count++;
 }
 
-/* Whether no event waits but in the space's queue, here and in a space that is played from a snapshot. */
+/* Whether events wait only in the queue of the space; then so do they in a space played from a snapshot. */
 static bool no_other_waits(aoi_space *s) {
     return !aoi_layers_waiting(s->layers) && !aoi_layers_owe(s->layers) && aoi_is_settled(s);
 }
@@ -348,7 +348,7 @@ int aoi_journal_start(aoi_space *s, const aoi_journal_options *o, aoi_journal **
     j->ring = o->ring;
     aoi_crc32_open(&j->sums);
     int result = o->ring || write_head(o->write, o->ud) ? AOI_OK : AOI_EVALUE;
-    if (!AOI_GROW(&j->memory, j->named, j->named_cap, 1u)) result = AOI_ENOMEM; /* room for some, whatever comes */
+    if (!AOI_GROW(&j->memory, j->named, j->named_cap, 1u)) result = AOI_ENOMEM; /* note_taken always has room */
     if (!aoi_settle(s)) result = AOI_ENOMEM;                                    /* before anything is recorded */
     s->journal = j;
     if (result == AOI_OK) result = j->ring ? open_segment(j) : write_snapshot(j);

@@ -1,8 +1,8 @@
-/* records.c - reads the records of a journal, one at a time: any bytes are a record, or refused; see journal.h. */
+/* records.c - reads the records of a journal, one at a time; accepts or refuses any bytes; see journal.h. */
 #include "core/state_hook.h"
 #include "journal/journal.h"
 
-/* In the order of the bytes of a record, which is that of aoi_call_fields. */
+/* Common sets of fields; the order of the bytes in a record is that of the enum in journal.h. */
 enum {
     OF_NODE = AOI_CALL_ID | AOI_CALL_NODE | AOI_CALL_BY_NODE,
     NEW_NODE = AOI_CALL_ID | AOI_CALL_NODE | AOI_CALL_AREA

@@ -1,4 +1,4 @@
-/* look.c - a tick of a sight (sight.h): which pairs are tested, and what has changed since the last one.
+/* look.c - a tick of a sight (sight.h): the pairs to be tested, and the changes since the last one.
  *
  *   walls that changed --(nodes whose reach touches them)--+
  *   owners that moved, areas that changed -----------------+--> stale watches --+
@@ -6,11 +6,11 @@
  */
 #include "sight/sight.h"
 
-enum { WATCHES_AHEAD = 4, PAIRS_AHEAD = 12, PLACES_AHEAD = 6 }; /* whose memory is prefetched */
+enum { WATCHES_AHEAD = 4, PAIRS_AHEAD = 12, PLACES_AHEAD = 6 }; /* prefetch distances */
 
-/* ---- what is to be tested ---------------------------------------------------------------------------------------- */
+/* ---- pairs to be tested ------------------------------------------------------------------------------------------ */
 
-/* Watches whose areas touch the box. */
+/* Makes the watches with areas that touch the box stale. */
 static bool notice_near(aoi_sight *g, const struct aoi_wall_box *box) {
     aoi_space *s = g->layer.space;
     double at[2], half = 0;
@@ -28,8 +28,8 @@ static bool notice_near(aoi_sight *g, const struct aoi_wall_box *box) {
     return found;
 }
 
-/* A large target is seen from farther by its extent: a line passes walls within the reach of the watcher, or within the
- * extent of the target. */
+/* An extent makes a target visible from farther away: its line may cross a wall beyond the watcher's reach, but then
+ * within the target's extent. */
 static void notice_large(aoi_sight *g) {
     const aoi_space *s = g->layer.space;
     const aoi_wall_changes *c = &g->changes;
@@ -45,7 +45,7 @@ static void notice_large(aoi_sight *g) {
     }
 }
 
-/* Otherwise a line from a watcher is no longer than the reach: it passes walls within that of the watcher alone. */
+/* Other lines are no longer than the watcher's reach, and only cross walls within it. */
 static bool notice_walls(aoi_sight *g) {
     aoi_wall_changes *c = &g->changes;
     if (c->count > g->watch_count) {
@@ -60,7 +60,7 @@ static bool notice_walls(aoi_sight *g) {
     return true;
 }
 
-/* Watch by watch, so that what is read of a watch is read once; then the pairs of which only the target has moved. */
+/* Goes watch by watch, so that a watch is read once; then through the pairs of which only the target has moved. */
 static void notice_moves(aoi_sight *g) {
     for (uint32_t i = 0; i < g->moved_count; i++)
         for (uint32_t k = g->things[g->moved[i]].watches; k != AOI_NONE; k = g->watches[k]->next)
@@ -92,7 +92,7 @@ bool aoi_line_clear(const aoi_sight *g, uint32_t node, uint32_t target, uint32_t
     return hides == AOI_NONE;
 }
 
-/* Whether the node sees the target at the tick that is being made, g->now + 1. */
+/* Whether the node sees the target at the present tick, g->now + 1. */
 static bool look_at(aoi_sight *g, aoi_sight_pair *p) {
     const aoi_watch *n = g->watches[p->watch];
     if (p->flags & AOI_PAIR_GONE) return false;
@@ -107,14 +107,14 @@ static bool look_at(aoi_sight *g, aoi_sight_pair *p) {
     return p->flags & AOI_PAIR_SEEN && g->now + 1 - p->clear <= n->linger;
 }
 
-/* Whether all that a pair is was so at the last tick, but for being due: only it saw and sees, or neither. */
+/* Whether the pair is as at the last tick, in area, and either seen then and now with a clear line, or neither. */
 static bool is_settled(const aoi_sight_pair *p) {
     const unsigned seen = AOI_PAIR_AREA | AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_SEES | AOI_PAIR_CLEAR;
     const unsigned hidden = AOI_PAIR_AREA | AOI_PAIR_WAS, is = p->flags & (seen | AOI_PAIR_GONE);
     return is == seen || is == hidden;
 }
 
-/* Only what has changed stays due. */
+/* Tests the due pairs; only unsettled ones stay due. */
 static void look_at_due(aoi_sight *g) {
     const aoi_world *w = &g->layer.space->world;
     uint32_t stay = 0;
@@ -189,7 +189,7 @@ static bool put_changes(aoi_sight *g) {
     return put;
 }
 
-/* To the sink; a client that has gone with its node receives nothing. */
+/* Passes a change to the sink, unless the node, and with it the client, has gone. */
 static bool put_to_sink(aoi_sight *g, aoi_sight_pair *p) {
     const aoi_watch *n = g->watches[p->watch];
     return n->gone || !has_changed(p) || g->sink->see(n->client, p->target, &p->name, p->flags & AOI_PAIR_SEES);

@@ -1,7 +1,7 @@
-/* questions.c - what a sight's nodes see now, and why.  Pairs that wait for a tick are not asked: areas and walls are. */
+/* questions.c - what a sight's nodes see now, and why: from areas and walls, as pairs may be older. */
 #include "sight/sight.h"
 
-/* Whether the target, which the area sees or not, is seen. */
+/* Whether the target is seen; in_area: the area sees it. */
 static bool is_seen(const aoi_sight *g, const aoi_watch *n, uint32_t target, bool in_area) {
     uint32_t p = n->linger || in_area ? aoi_pair_find(g, n->number, target) : AOI_NONE;
     uint32_t wall = p == AOI_NONE ? AOI_NONE : g->pairs[p].wall;

@@ -1,16 +1,16 @@
-/* recall.c - a node of a sight that comes from another space, with what it has seen there.
+/* recall.c - a node of a sight that comes from another space, with the pairs that it had there.
  *
  *   saw   [ id | state ] ...     a pair as it was at the last tick there
  *                                state = AOI_PAIR_WAS, _SEEN, _CLEAR of the pair | ticks since the line was clear << 8
  *
- *   seen, and not here any more           a leave waits
- *   in the area there and hidden          the area's memory goes on: between two borders it keeps the target
- *   seen, and here in sight or not        the next tick finds the difference */
+ *   seen there, not in this space         a leave waits
+ *   in the area there, but hidden         the area keeps the target between two borders
+ *   seen there, in sight here or not      the next tick finds the difference */
 #include "sight/sight.h"
 
 enum { AGE_SHIFT = 8, PAIR_STATE = AOI_SAW_PLAINLY };
 
-/* The leave of an entity that is not here. */
+/* Queues the leave of an entity that is not in this space. */
 static int leave_absent(aoi_sight *g, const aoi_watch *n, int64_t id) {
     aoi_space *s = g->layer.space;
     aoi_event_queue *q = &g->queue;

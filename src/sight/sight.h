@@ -1,10 +1,10 @@
 /* sight.h - a sight from inside:
  *
  *   walls.c        walls in a grid that lines walk through
- *   watches.c      nodes, the pairs that their areas see, what the space says of them
+ *   watches.c      nodes, the pairs that their areas see, the hooks for the space
  *   recall.c       nodes that come from another space
- *   look.c         a tick: which pairs are tested, what has changed
- *   questions.c    what is seen now, and why
+ *   look.c         a tick: the pairs to be tested, and the changes since the last one
+ *   questions.c    which targets are seen now, and why
  *   sight_saved.c  a sight in a snapshot, and in a journal
  *   sight_check.c  every invariant
  *
@@ -13,9 +13,9 @@
  *                               v          v             a pair is in two chains: of its watch and of its target,
  *   pairs   [ watch | target | walls, ticks | chains ] <-- watch     and in an index by both
  *
- * The space reports which pairs an area gains and loses (core/layer_hook.h).  A pair waits in `due` to be looked at by the
- * next tick, when it is new or lost, when its target has moved, or while it lingers; a watch in `stale` with all its pairs,
- * when its owner has moved, its area has changed, or a wall near it. */
+ * The space reports the pairs that an area gains and loses (core/layer_hook.h).  `due` lists pairs for the next tick:
+ * new and lost ones, those with a target that has moved, and those that linger.  `stale` lists watches with all their
+ * pairs: those with an owner that has moved, an area that has changed, or a changed wall nearby. */
 #ifndef AOI_SIGHT_INNER_H
 #define AOI_SIGHT_INNER_H
 
@@ -25,12 +25,12 @@
 /* flags of a pair */
 enum {
     AOI_PAIR_AREA = 1,   /* the area sees the target */
-    AOI_PAIR_WAS = 2,    /* it did at the last tick */
-    AOI_PAIR_SEEN = 4,   /* the node saw it at the last tick: what events have said */
-    AOI_PAIR_SEES = 8,   /* while a tick is made: it sees it now */
+    AOI_PAIR_WAS = 2,    /* the area saw it at the last tick */
+    AOI_PAIR_SEEN = 4,   /* the node saw it at the last tick, according to its events */
+    AOI_PAIR_SEES = 8,   /* during a tick: the node sees it now */
     AOI_PAIR_GONE = 16,  /* the node or the target has gone */
-    AOI_PAIR_DUE = 32,   /* in the list */
-    AOI_PAIR_CLEAR = 64, /* the line was clear when it was tested the last time */
+    AOI_PAIR_DUE = 32,   /* in the list `due` */
+    AOI_PAIR_CLEAR = 64, /* the line was clear when it was last tested */
     AOI_PAIR_FREE = 128,
     AOI_PAIR_SAVED = AOI_PAIR_AREA | AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR
 };
@@ -39,22 +39,22 @@ typedef struct aoi_sight_pair {
     int64_t id; /* of the target */
     uint32_t watch, target, life;
     uint32_t of_watch[2], of_target[2]; /* next and previous in the chains, AOI_NONE: none */
-    uint32_t wall;                      /* slot of the one that hid it the last time */
-    uint32_t clear;                     /* last tick at which the line was clear, where it is not */
-    uint32_t name;                      /* the sink's for the target */
+    uint32_t wall;                      /* slot of the wall that last hid it */
+    uint32_t clear;                     /* without CLEAR: the last tick at which the line was clear */
+    uint32_t name;                      /* name of the target that the sink has given */
     uint8_t flags;
 } aoi_sight_pair;
 
 typedef struct aoi_watch { /* a node of the sight; it stays after the node until its leaves are reported */
     aoi_layer_node head;
-    uint64_t client; /* the sink's */
+    uint64_t client; /* for the sink */
     int64_t watcher, node_id;
     uint32_t number, node, owner;
-    uint32_t next;   /* of the same owner */
+    uint32_t next;   /* watch of the same owner */
     uint32_t pairs;  /* chain */
     uint32_t linger; /* ticks */
     bool stale, gone;
-    bool holds; /* gone, and its node's slot is held for events that are not made yet */
+    bool holds; /* gone, but the slot of its node is reserved for events that the next tick makes */
 } aoi_watch;
 
 typedef struct aoi_thing { /* an entity that is a target or carries a watch */
@@ -62,12 +62,12 @@ typedef struct aoi_thing { /* an entity that is a target or carries a watch */
     bool moved; /* listed */
 } aoi_thing;
 
-/* A synchroniser has a sight of its own between its clients' nodes and their pictures: it takes what they gain and lose
- * instead of events. */
+/* Receives the changes of a sight instead of events.  A synchroniser has such a sight between the nodes and the
+ * pictures of its clients. */
 typedef struct aoi_sight_sink {
-    /* The target, by its slot if it enters, by the name that it was given then if it leaves; false: memory refused. */
+    /* A target enters, given by its slot, and *name is set; or leaves, given by *name.  False: memory refused. */
     bool (*see)(uint64_t client, uint32_t target, uint32_t *name, bool enters);
-    void (*end)(uint64_t client); /* its node is being freed */
+    void (*end)(uint64_t client); /* the node is being freed */
 } aoi_sight_sink;
 
 struct aoi_sight {
@@ -75,21 +75,21 @@ struct aoi_sight {
     aoi_walls *walls;
     aoi_wall_changes changes;
     const aoi_sight_sink *sink; /* NULL: events */
-    uint32_t number;            /* lower than those of all that were opened later */
-    bool shares, stands_in;     /* the walls of another one; what has been loaded (core/state_hook.h) */
+    uint32_t number;            /* lower than those of all sights opened later */
+    bool shares, stands_in;     /* uses the walls of another sight; was loaded (core/state_hook.h) */
     uint32_t now;               /* tick */
     aoi_thing *things;          /* by entity slot */
     aoi_watch **watches;        /* by number; NULL: free */
     aoi_sight_pair *pairs;
     aoi_index index; /* pairs by watch and target */
-    uint32_t *moved; /* entities; room for all things, as of the lists below for all watches and pairs */
+    uint32_t *moved; /* entities; room for all things, as the lists below have for all watches and pairs */
     uint32_t *stale; /* watches */
     uint32_t *due;   /* pairs */
     uint32_t thing_cap, watch_cap, watch_top, watch_count, low_watch, pair_cap, pair_top, pair_count, free_pair;
     uint32_t moved_cap, moved_count, stale_cap, stale_count, due_cap, due_count;
     uint64_t seen, tested;
     aoi_event_queue queue;
-    unsigned char *saved; /* the last message that was made of it */
+    unsigned char *saved; /* the last message that was packed */
     uint32_t saved_cap;
 };
 
@@ -104,15 +104,15 @@ int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sin
 int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger, uint64_t client,
                   aoi_node *out);
 aoi_watch *aoi_watch_of(const aoi_sight *g, uint32_t node);                  /* NULL: no node of this sight */
-aoi_sight *aoi_sight_of_node(const aoi_space *s, aoi_node n);                /* NULL: it is none of a sight */
-uint32_t aoi_pair_find(const aoi_sight *g, uint32_t watch, uint32_t target); /* AOI_NONE; gone ones are not found */
-/* A new one that its area sees, due, with room for it in every list; false: memory refused. */
+aoi_sight *aoi_sight_of_node(const aoi_space *s, aoi_node n);                /* NULL: no node of a sight */
+uint32_t aoi_pair_find(const aoi_sight *g, uint32_t watch, uint32_t target); /* AOI_NONE: no pair, or a gone one */
+/* Adds a pair that its area sees, due, and reserves room for it in every list; false: memory refused. */
 bool aoi_pair_add(aoi_sight *g, aoi_watch *n, uint32_t target, uint32_t *out);
 void aoi_pair_free(aoi_sight *g, uint32_t pair);
-/* As it was at the last tick, flags of AOI_PAIR_SAVED, and for so many ticks hidden if it lingers; whether its area sees it
- * now follows, but between two borders, where AREA says it.  AOI_EVALUE: a pair is in no such state; AOI_ENOMEM. */
+/* Gives a pair its state at the last tick: flags of AOI_PAIR_SAVED, and if it lingers the ticks for which it has been
+ * hidden.  Positions determine whether the area sees it now; between two borders AREA does.  AOI_EVALUE, AOI_ENOMEM. */
 int aoi_pair_restore(aoi_sight *g, aoi_watch *n, uint32_t target, int flags, uint32_t age);
-void aoi_watch_free(aoi_sight *g, aoi_watch *n); /* it is gone and has no pairs */
+void aoi_watch_free(aoi_sight *g, aoi_watch *n); /* it must be gone and have no pairs */
 void aoi_watch_stale(aoi_sight *g, aoi_watch *n);
 
 static inline void aoi_pair_due(aoi_sight *g, uint32_t pair) {
@@ -126,24 +126,24 @@ static inline void aoi_pair_due(aoi_sight *g, uint32_t pair) {
 
 enum { AOI_SAW_PLAINLY = AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR };
 
-/* What a node saw at the last tick, for another space: pairs of numbers, at most `room` of them; returns how many there
- * are. */
+/* Stores up to `room` targets that a node saw at the last tick, two numbers each (recall.c), for another space; returns
+ * the number of all. */
 size_t aoi_sight_saw(const aoi_sight *g, aoi_node n, int64_t *out, size_t room);
-/* A node that has just been added has seen these in another space.  Leaves of what is not here wait to be taken.
- * For a space without a journal.  AOI_EGONE, AOI_EVALUE, AOI_ENOMEM: some of it may be recalled. */
+/* Gives a node that has just been added these targets, seen in another space; those that are not in this space make
+ * leaves.  Only for a space without a journal.  AOI_EGONE, AOI_EVALUE, AOI_ENOMEM: a part may have been applied. */
 int aoi_sight_recall(aoi_sight *g, aoi_node n, const int64_t *saw, size_t count);
 
 /* ---- look.c ------------------------------------------------------------------------------------------------------ */
 
-/* Whether no wall hides the target, or the node is to see it through walls.  *wall: remembers what hid it. */
+/* Whether no wall hides the target, or an override shows it.  *wall: the wall to test first; set to the hiding one. */
 bool aoi_line_clear(const aoi_sight *g, uint32_t node, uint32_t target, uint32_t *wall);
 
 extern const aoi_layer_class aoi_sight_layer;
-static inline aoi_sight *aoi_sight_from(aoi_layer *l) { /* NULL: it is no sight */
+static inline aoi_sight *aoi_sight_from(aoi_layer *l) { /* NULL: the layer is no sight */
     return l->class == &aoi_sight_layer ? (aoi_sight *)l : NULL;
 }
-aoi_sight *aoi_sights_adopt(const aoi_space *s); /* the first one that has been loaded; NULL: there is none */
-void aoi_sight_opened(aoi_sight *g);             /* to the journal, if there is one */
+aoi_sight *aoi_sights_adopt(const aoi_space *s); /* the first sight that was loaded; NULL: there is none */
+void aoi_sight_opened(aoi_sight *g);             /* records it in the journal, if there is one */
 const char *aoi_sight_check(const aoi_layer *layer);
 
 #endif

@@ -1,4 +1,4 @@
-/* sight_check.c - every invariant of a sight, and what its nodes see against a loop over all walls. */
+/* sight_check.c - verifies every invariant of a sight, and what its nodes see by a loop over all walls. */
 #include "sight/sight.h"
 
 static bool is_hidden(const aoi_sight *g, const double *w, const double *t) {
@@ -15,7 +15,7 @@ static const char *check_pair(const aoi_sight *g, const aoi_watch *n, const aoi_
         return aoi_wrong(g->layer.space, "entity %lld has %lld wrongly in its area or not", (long long)n->watcher,
                          (long long)p->id);
     if (due || n->stale || !area || g->things[p->target].moved || g->things[n->owner].moved || g->changes.count)
-        return NULL; /* the next tick looks at it */
+        return NULL; /* the next tick tests it */
     bool shown = aoi_override_of(g->layer.space, n->node, p->target) == AOI_SHOW;
     bool clear = shown || !is_hidden(g, w->entities[n->owner].pos, w->entities[p->target].pos);
     if (clear != ((p->flags & AOI_PAIR_CLEAR) != 0) || clear != ((p->flags & AOI_PAIR_SEEN) != 0))

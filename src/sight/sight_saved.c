@@ -1,24 +1,23 @@
 /* sight_saved.c - sights in snapshots and journals: core/state_hook.h.
  *
- *   number, the sight before it with the same walls, of clients
+ *   number; number of the first sight with the same walls, -1: this one; number of synchronisers, -1: not of clients
  *   last id, walls   [ id | open | ends (heights) ] ...
  *   nodes            [ entity | node id | linger | area | exceptions [ target | how ] | pairs [ target | state, age ] ] ...
- *   events           [ kind | watcher | node id | target ] ... that wait, and leaves of what has gone since the last tick
+ *   events           [ kind | watcher | node id | target ] ... that wait, and leaves that the next tick makes
  *
- * All by rising id but events; one that shares walls has none, one of clients no events.  Pairs are those that the area or
- * the node saw at the last tick; all others follow from positions.  A state is flags of the pair, AREA only between two
- * borders; an age, of what lingers, is in ticks since the line was clear.  The kind of an event says, too, whether its
- * target or its node is a former one of an id that is in use again: such a leave does not meet an enter of the new one;
- * and whether it is one of those leaves, which wait for the next tick there, too. */
+ * Lists but events are by rising id; sights that share walls have no walls, those of clients no events.  Pairs are
+ * those that the area or the node saw at the last tick; all others follow from positions.  A state has the flags of the
+ * pair, AREA only between two borders; the age of one that lingers is in ticks since the line was clear.  Flags of an
+ * event: its target or its node had an id that is in use again, so that it cancels no enter; it waits for the next tick. */
 #include <stdlib.h>
 
 #include "core/state_hook.h"
 #include "sight/sight.h"
 #include "snapshot/snapshot.h"
 
-/* ---- into bytes -------------------------------------------------------------------------------------------------- */
+/* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-typedef struct saved_item { /* a wall, a watch, a target of one: by id */
+typedef struct saved_item { /* a wall, a watch, or a target, to be sorted by id */
     int64_t id, node_id;
     uint32_t slot;
 } saved_item;
@@ -32,7 +31,7 @@ typedef struct saving {
     uint32_t item_cap, count;
 } saving;
 
-/* Room for so many bytes behind those that are there; NULL: memory is refused. */
+/* Reserves that many bytes behind the present ones; NULL: memory refused. */
 static unsigned char *saving_room(saving *v, size_t bytes) {
     aoi_sight *g = v->g;
     v->refused = v->refused || !AOI_GROW(aoi_sight_memory(g), g->saved, g->saved_cap, v->end + bytes + AOI_VARINT_ROOM);
@@ -43,7 +42,7 @@ static void saved_to(saving *v, const unsigned char *p) {
     v->end = (size_t)(p - v->g->saved);
 }
 
-/* Whole numbers, one behind the other. */
+/* Appends n integers. */
 static void save_numbers(saving *v, const int64_t *numbers, int n) {
     unsigned char *p = saving_room(v, (size_t)n * AOI_MOST_VARINT);
     for (int i = 0; i < n && p; i++) p = aoi_put_signed(p, numbers[i]);
@@ -60,7 +59,7 @@ static int by_item(const void *a, const void *b) {
     return x->id != y->id ? (x->id < y->id ? -1 : 1) : x->node_id < y->node_id ? -1 : x->node_id > y->node_id;
 }
 
-/* Sorts those from number `first` on, and says how many they are. */
+/* Sorts the items from `first` on, and appends their number. */
 static void put_item_count(saving *v, uint32_t first) {
     if (v->count > first) qsort(v->items + first, v->count - first, sizeof *v->items, by_item);
     save_numbers(v, (int64_t[]){v->count - first}, 1);
@@ -132,7 +131,7 @@ static void save_watches(saving *v) {
     }
 }
 
-enum { FORMER_TARGET = 4, FORMER_NODE = 8, OWED = 16 }; /* of the kind of an event */
+enum { FORMER_TARGET = 4, FORMER_NODE = 8, OWED = 16 }; /* flags of the kind of an event */
 
 static void save_event(saving *v, int kind, const aoi_queued *e) {
     const aoi_space *s = v->s;
@@ -151,7 +150,7 @@ static void save_events(saving *v) {
         if ((g->pairs[p].flags & (AOI_PAIR_GONE | AOI_PAIR_SEEN)) == (AOI_PAIR_GONE | AOI_PAIR_SEEN))
             note_item(v, g->pairs[p].id, g->watches[g->pairs[p].watch]->watcher, p);
     if (v->count) qsort(v->items, v->count, sizeof *v->items, by_item);
-    if (g->sink) v->count = 0; /* what has gone is none of its clients' any more */
+    if (g->sink) v->count = 0; /* the sink has already been notified */
     save_numbers(v, (int64_t[]){(int64_t)q->count + v->count}, 1);
     uint32_t now = aoi_layer_waiting(&g->layer);
     for (uint32_t i = q->head; q->count && (i = aoi_queue_from(q, i)) < q->top; i++) {
@@ -166,12 +165,12 @@ static void save_events(saving *v) {
     }
 }
 
-/* Those of clients and of others' walls belong to a host; stand-ins of them a player's snapshots have. */
+/* Whether snapshots contain it: the host opens sights of clients and of shared walls again; stand-ins are saved. */
 static bool is_saved(const aoi_sight *g) {
     return g->stands_in || (!g->sink && !g->shares);
 }
 
-/* The first one from that number on: of those in snapshots, or of all. */
+/* The sight with the lowest number from that on, of all or only of those in snapshots; NULL: none. */
 static aoi_sight *sight_from(const aoi_space *s, uint32_t number, bool saved) {
     aoi_sight *first = NULL, *g;
     for (aoi_layer *l = s->layers; l; l = l->next)
@@ -192,7 +191,7 @@ aoi_sight *aoi_sights_numbered(const aoi_space *s, uint32_t number) {
     return g && g->number == number ? g : NULL;
 }
 
-/* The lowest one of the same walls: of those in snapshots, or of all. */
+/* The lowest sight with the same walls, of all or only of those in snapshots. */
 static const aoi_sight *first_of(const aoi_sight *g, bool saved) {
     const aoi_sight *first = sight_from(g->layer.space, 0, saved);
     while (first->walls != g->walls) first = sight_from(g->layer.space, first->number + 1, saved);
@@ -229,7 +228,7 @@ bool aoi_sights_pack(aoi_space *s, uint32_t number, const unsigned char **bytes,
     return !v.refused;
 }
 
-/* Its number and all of it, into the journal. */
+/* Records the number and the contents of the sight in the journal. */
 void aoi_sight_opened(aoi_sight *g) {
     aoi_space *s = g->layer.space;
     aoi_call c = {.call = AOI_CALL_OPEN_SIGHT, .sight = g->number};
@@ -246,7 +245,7 @@ void aoi_sights_log(aoi_space *s) {
         if (!is_saved(g)) aoi_sight_opened(g);
 }
 
-/* ---- and back ---------------------------------------------------------------------------------------------------- */
+/* ---- restoring --------------------------------------------------------------------------------------------------- */
 
 typedef struct restoring {
     aoi_bytes in;
@@ -267,11 +266,11 @@ static bool restored(restoring *r, int result, const char *fault) {
     return result == AOI_OK || restore_fails(r, result == AOI_ENOMEM ? NULL : fault);
 }
 
-static bool reads_well(restoring *r) {
+static bool restoring_ok(restoring *r) {
     return aoi_bytes_good(&r->in) || restore_fails(r, "a sight is cut off");
 }
 
-/* A number of things of so many bytes that can still follow. */
+/* Reads the number of elements of at least `size` bytes; 0, and cut, if that many cannot follow. */
 static uint64_t get_many(restoring *r, uint64_t size) {
     const int64_t n = aoi_get_signed(&r->in);
     if (n >= 0 && (uint64_t)n <= (uint64_t)(r->in.end - r->in.at) / size) return (uint64_t)n;
@@ -287,7 +286,7 @@ static bool restore_walls(restoring *r) {
         double *const to[] = {w.a, w.a + 1, w.b, w.b + 1, &w.z0, &w.z1};
         const int64_t id = aoi_get_signed(&r->in), open = aoi_get_signed(&r->in);
         for (int a = 0; a < (k->dims == 3 ? 6 : 4); a++) *to[a] = aoi_get_double(&r->in);
-        if (!reads_well(r)) return false;
+        if (!restoring_ok(r)) return false;
         w.open = open == 1;
         if ((open & ~INT64_C(1)) || id < 1 || id > last || aoi_wall_slot(k, id) != AOI_NONE)
             return restore_fails(r, "ids of walls are wrong");
@@ -295,13 +294,13 @@ static bool restore_walls(restoring *r) {
     }
     if (last < k->last_id) return restore_fails(r, "ids of walls are wrong");
     k->last_id = last;
-    return reads_well(r);
+    return restoring_ok(r);
 }
 
-/* The entity of an id that is higher than the last one. */
+/* Reads the id of a target, which must be higher than the last one. */
 static bool restore_target(restoring *r, uint64_t i, int64_t *last, uint32_t owner, uint32_t *target) {
     const int64_t id = aoi_get_signed(&r->in);
-    if (!reads_well(r)) return false;
+    if (!restoring_ok(r)) return false;
     *target = aoi_slot_of_id(r->s, id);
     if (*target == AOI_NONE || *target == owner || (i && id <= *last))
         return restore_fails(r, "a sight sees what is not there");
@@ -320,7 +319,7 @@ static bool restore_exceptions(restoring *r, aoi_node node, uint32_t owner) {
         const aoi_entity e = {target, r->s->world.entities[target].generation};
         if (!restored(r, aoi_override(r->s, node, e, (int)how), "an override is of no kind")) return false;
     }
-    return reads_well(r);
+    return restoring_ok(r);
 }
 
 static bool restore_pair(restoring *r, aoi_watch *n, uint32_t target, int64_t flags, int64_t age) {
@@ -342,7 +341,7 @@ static bool restore_watch(restoring *r) {
     aoi_loaded_node asked = {.watcher = watcher, .node_id = node_id};
     const char *fault = aoi_get_area(&r->in, s->world.dims, points, &area);
     aoi_node node;
-    if (!reads_well(r)) return false;
+    if (!restoring_ok(r)) return false;
     if (fault || linger < 0 || linger > UINT32_MAX)
         return restore_fails(r, fault ? fault : "a node lingers for too long");
     const uint32_t owner = aoi_slot_of_id(s, watcher);
@@ -361,17 +360,17 @@ static bool restore_watch(restoring *r) {
         uint32_t target;
         if (!restore_target(r, i, &last, owner, &target)) return false;
         const int64_t flags = aoi_get_signed(&r->in), age = aoi_get_signed(&r->in);
-        if (!reads_well(r) || !restore_pair(r, n, target, flags, age)) return false;
+        if (!restoring_ok(r) || !restore_pair(r, n, target, flags, age)) return false;
     }
-    return reads_well(r);
+    return restoring_ok(r);
 }
 
-/* Of a node that has gone a slot is held until its event is taken. */
+/* A node that has gone gets a slot, which is reserved until its event is taken. */
 static bool restore_event(restoring *r) {
     aoi_space *s = r->s;
     const int64_t how = aoi_get_signed(&r->in), watcher = aoi_get_signed(&r->in);
     const int64_t node_id = aoi_get_signed(&r->in), target = aoi_get_signed(&r->in);
-    if (!reads_well(r)) return false;
+    if (!restoring_ok(r)) return false;
     const int64_t kind = how & ~(int64_t)(FORMER_TARGET | FORMER_NODE | OWED);
     if ((kind != AOI_ENTER || how & OWED) && kind != AOI_LEAVE) return restore_fails(r, "an event is of no kind");
     if (r->g->layer.held && !(how & OWED))
@@ -384,39 +383,40 @@ static bool restore_event(restoring *r) {
         if (!aoi_restore_gone_node(s, node_id, gone.user_data, &node)) return restore_fails(r, NULL);
     }
     if (!aoi_queue_ready(&s->world.memory, &r->g->queue)) return restore_fails(r, NULL);
-    const uint32_t life = t == AOI_NONE ? 2 * r->g->queue.top : s->world.entities[t].generation; /* even: of none */
+    const uint32_t life = t == AOI_NONE ? 2 * r->g->queue.top : s->world.entities[t].generation; /* even: no entity */
     aoi_append(s, &r->g->queue, &(aoi_queued){watcher, target, node_id, node, t, life, (uint8_t)kind, false});
     r->g->layer.held += (how & OWED) != 0;
     r->g->layer.owes |= (how & OWED) != 0;
     return true;
 }
 
-static bool deaf_see(uint64_t client, uint32_t target, uint32_t *name, bool enters) {
+static bool null_see(uint64_t client, uint32_t target, uint32_t *name, bool enters) {
     (void)client, (void)target, (void)name, (void)enters;
     return true;
 }
 
-static void deaf_end(uint64_t client) {
+static void null_end(uint64_t client) {
     (void)client;
 }
 
-static const aoi_sight_sink deaf_sink = {deaf_see, deaf_end}; /* of clients that are not there */
+static const aoi_sight_sink null_sink = {null_see, null_end}; /* for clients that do not exist */
 
-/* Of the walls of one that is there, or with walls of its own. */
+/* Opens the sight, with the walls of the given one or its own. */
 static bool restore_sight(restoring *r) {
     aoi_space *s = r->s;
     const int64_t number = aoi_get_signed(&r->in), walls = aoi_get_signed(&r->in), syncs = aoi_get_signed(&r->in);
-    if (!reads_well(r)) return false;
+    if (!restoring_ok(r)) return false;
     const aoi_sight *of = walls < 0 || walls >= AOI_MOST_STATES ? NULL : aoi_sights_numbered(s, (uint32_t)walls);
     if (number < 0 || number >= AOI_MOST_STATES || aoi_sights_numbered(s, (uint32_t)number))
         return restore_fails(r, "the number of a sight is taken");
     if (walls < -1 || (walls >= 0 && !of) || syncs < -1 || syncs >= AOI_MOST_STATES)
         return restore_fails(r, "a sight shares the walls of none");
-    if (aoi_sight_open_for(s, of ? of->walls : NULL, syncs < 0 ? NULL : &deaf_sink, &r->g) != AOI_OK)
+    if (aoi_sight_open_for(s, of ? of->walls : NULL, syncs < 0 ? NULL : &null_sink, &r->g) != AOI_OK)
         return restore_fails(r, NULL);
     r->g->number = (uint32_t)number;
     r->g->stands_in = true;
-    if (syncs >= 0 && s->sync_count < (uint32_t)syncs) s->sync_count = (uint32_t)syncs; /* their nodes' ids are taken */
+    if (syncs >= 0 && s->sync_count < (uint32_t)syncs)
+        s->sync_count = (uint32_t)syncs; /* the ids of their nodes are in use */
     return of || restore_walls(r);
 }
 
@@ -424,7 +424,7 @@ static int restore_all(restoring *r) {
     bool good = restore_sight(r);
     for (uint64_t n = good ? get_many(r, 13) : 0; n && good; n--) good = restore_watch(r);
     for (uint64_t n = good ? get_many(r, 4) : 0; n && good; n--) good = restore_event(r);
-    if (good && reads_well(r) && r->in.at < r->in.end) (void)restore_fails(r, "bytes follow a sight");
+    if (good && restoring_ok(r) && r->in.at < r->in.end) (void)restore_fails(r, "bytes follow a sight");
     if (r->g) r->g->queue.ordered_end = r->g->queue.top;
     return r->result;
 }
@@ -434,7 +434,7 @@ int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, uint32_t *num
     const unsigned char *begin = bytes;
     restoring r = {.in = {.at = begin, .end = begin + size}, .s = s, .o = o};
     aoi_journal *journal = s->journal;
-    s->journal = NULL; /* it has the whole, not its parts */
+    s->journal = NULL; /* one record has all of it */
     const int result = restore_all(&r);
     s->journal = journal;
     if (r.g) *number = r.g->number;

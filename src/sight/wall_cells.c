@@ -6,11 +6,11 @@
 
 #include "base/simd.h"
 
-enum { MOST_CELLS = 32 }; /* sides of a cell that a wall of its layer is long, at most */
+enum { MOST_CELLS = 32 }; /* greatest length of a wall, in sides of its layer's cells */
 enum { LEAST_HEADS = 64 };
-/* Exponents: from layer to layer; above that many further on; the farthest wall in cells from the origin; and all. */
+/* Exponents: step between layers; number of these steps, step beyond; of the farthest wall, in cells; the greatest. */
 enum { LAYER_STEP = 4, NEAR_STEPS = 16, FAR_STEP = 64, FARTHEST = 29, MOST_EXPONENT = 1020 };
-/* Beyond these products of coordinates overflow or underflow: the rule is asked of all walls. */
+/* Beyond this products of coordinates overflow or underflow: then the rule is tested for all walls. */
 enum { PROVED_EXPONENT = 400 };
 
 /* ---- lines through cells ----------------------------------------------------------------------------------------- */
@@ -32,8 +32,8 @@ static inline int32_t cell_floor(double v, int32_t lo, int32_t hi) {
     return i - (v < i);
 }
 
-/* Visits the cells of a span that the line from p to q may pass, those within a tolerance included, along the axis on
- * which it is longer.  -1: they are too many or too small to be distinguished; else whether a visit ended the walk. */
+/* Visits the cells of a span that the line from p to q passes within a tolerance, along the axis on which it is longer.
+ * -1: they are more than `most`, or too small to be distinguished; else whether a visit has ended the walk. */
 AOI_INLINE int walk_cells(double inverse, const aoi_span *span, const double *p, const double *q, bool whole,
                           uint32_t most, wall_visit *visit, void *ud) {
     double x0 = p[0] * inverse, y0 = p[1] * inverse, x1 = q[0] * inverse, y1 = q[1] * inverse;
@@ -108,7 +108,7 @@ static bool heads_ready(aoi_memory *m, aoi_wall_cells *k, uint32_t chunks) {
     return true;
 }
 
-/* Of the cell, with a place for one more wall; there is memory. */
+/* A chunk of the cell with room for one more wall; memory has been reserved. */
 static aoi_wall_chunk *chunk_with_room(aoi_wall_cells *k, uint32_t layer, int32_t cx, int32_t cy) {
     uint32_t c = *bucket_of(k, layer, cx, cy);
     while (c != AOI_NONE && !(is_of_cell(k->chunks + c, layer, cx, cy) && k->chunks[c].count < AOI_WALL_LANES))
@@ -123,7 +123,7 @@ static aoi_wall_chunk *chunk_with_room(aoi_wall_cells *k, uint32_t layer, int32_
     return k->chunks + c;
 }
 
-/* The cells of a wall: counted, filed, taken out, searched. */
+/* State of a walk over the cells of a wall, to count, file, remove or search. */
 typedef struct wall_filing {
     aoi_wall_cells *k;
     const aoi_wall *w;
@@ -156,7 +156,7 @@ static bool file_cell(void *ud, int32_t cx, int32_t cy) {
     return false;
 }
 
-/* The chunk and the lane of it in the cell; NULL: it is not in it. */
+/* The link to the chunk of the cell with the wall, and the lane; NULL: the wall is not filed in it. */
 static uint32_t *lane_of(const wall_filing *f, int32_t cx, int32_t cy, uint32_t *lane) {
     uint32_t *link = bucket_of(f->k, f->layer, cx, cy);
     for (; *link != AOI_NONE; link = &f->k->chunks[*link].next) {
@@ -210,7 +210,7 @@ static int exponent_for(int base, const aoi_wall *w) {
     return e < MOST_EXPONENT ? e : MOST_EXPONENT;
 }
 
-/* Its place, a new one if it must be: there are fewer exponents than places. */
+/* The index of the layer with that exponent, made if it must be: there are fewer exponents than layers. */
 static uint32_t layer_for(aoi_wall_cells *k, int exponent) {
     for (uint32_t i = 0; i < k->layer_count; i++)
         if (k->layers[i].exponent == exponent) return i;
@@ -269,7 +269,7 @@ typedef struct line_walk {
     const aoi_wall_cells *k;
     uint32_t layer;
     double w[2], t[2]; /* in cells */
-    float within;      /* of a cross product, in cells: more than rounding makes of it */
+    float within;      /* error bound of a cross product, in cells */
     aoi_wall_meet *meet;
     void *ud;
 } line_walk;
@@ -288,16 +288,15 @@ AOI_INLINE bool meet_cell(void *ud, int32_t cx, int32_t cy) {
     return false;
 }
 
-/* In cells, no end of a wall that a cell on the line has is farther than `far` from the line's ends.  Differences of floats
- * are right but for 3 * 2^-24 * far, cross products of them for 15 * 2^-24 * far^2, and the one that is made of three for
- * less than 64. */
+/* In cells, no end of a wall in a cell on the line is farther than `far` from the line's ends.  Differences of floats
+ * have an error of at most 3 * 2^-24 * far, cross products of them 15 * 2^-24 * far^2, sums of three less than 64. */
 int aoi_wall_cells_walk(const aoi_wall_cells *k, const double *w, const double *t, bool whole, uint32_t most,
                         aoi_wall_meet *meet, void *ud) {
     line_walk l = {.k = k, .meet = meet, .ud = ud};
     for (l.layer = 0; l.layer < k->layer_count; l.layer++) {
         const aoi_wall_layer *layer = k->layers + l.layer;
         if (!layer->count) continue;
-        if (abs(layer->exponent) >= PROVED_EXPONENT) return -1; /* by such products walls elsewhere hide, too */
+        if (abs(layer->exponent) >= PROVED_EXPONENT) return -1; /* such products let distant walls hide, too */
         for (int a = 0; a < 2; a++) l.w[a] = w[a] * layer->inverse, l.t[a] = t[a] * layer->inverse;
         double far = more_of(fabs(l.t[0] - l.w[0]), fabs(l.t[1] - l.w[1])) + layer->longest + 2;
         bool proved = !whole && far < 0x1p40;

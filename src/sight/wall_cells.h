@@ -1,4 +1,4 @@
-/* wall_cells.h - walls filed in the cells that they pass, so that a line meets those near it.
+/* wall_cells.h - a grid of walls, filed in the cells that they pass, to find the walls near a line.
  *
  *   +------+------+------+
  *   |      |   b  |      |      a wall is filed in every cell that it passes; a line visits the cells that it passes,
@@ -11,8 +11,8 @@
  *
  *   heads --hash of a cell--> chunk [ cell | 4 walls | their ends as floats ] --> chunk --> ...
  *
- * The walls of a cell are an unrolled list.  The ends are in cells from the lower corner of the cell; four walls at a time
- * are compared with the line in floats, and only one that these cannot tell from a wall that hides is read itself. */
+ * The walls of a cell are an unrolled list.  The ends are in cells from the lower corner of the cell.  Four walls at a
+ * time are compared with the line in floats; the exact wall is read only if it hides within their error. */
 #ifndef AOI_WALL_CELLS_H
 #define AOI_WALL_CELLS_H
 
@@ -34,7 +34,7 @@ typedef struct aoi_wall_layer {
     int exponent;   /* of the side of its cells */
     uint32_t count; /* walls */
     double side, inverse;
-    double longest; /* wall that has been filed, in cells */
+    double longest; /* length of the longest wall that has been filed, in cells */
     aoi_span span;  /* of cells that have been used */
 } aoi_wall_layer;
 
@@ -46,7 +46,7 @@ typedef struct aoi_wall_cells {
     uint32_t head_count;
     aoi_wall_chunk *chunks;
     uint32_t chunk_cap, chunk_top, free_chunk, chunk_count;
-    uint32_t filed; /* walls, as often as cells they are filed in */
+    uint32_t filed; /* sum over the walls of the cells in which they are filed */
 } aoi_wall_cells;
 
 void aoi_wall_cells_open(aoi_wall_cells *k, int base);
@@ -57,13 +57,13 @@ bool aoi_wall_cells_add(aoi_memory *m, aoi_wall_cells *k, const aoi_wall *w, uin
 void aoi_wall_cells_remove(aoi_wall_cells *k, const aoi_wall *w, uint32_t slot);
 uint32_t aoi_wall_cells_used(const aoi_wall_cells *k); /* buckets */
 
-/* Meets every wall that may hide one end of the line from the other, some more than once, until `meet` is true; of the
- * whole line, beyond its ends, every wall that is filed on it.  -1: the cells on the way are more than `most`, or too small
- * to be distinguished; else whether `meet` has ended it. */
+/* Calls `meet` for every wall that may hide one end of the line from the other, some more than once, until it returns
+ * true; with `whole` for every wall filed in a cell on the line through both ends.  -1: there are more than `most`
+ * cells, or they are too small to be distinguished; else whether `meet` has ended the walk. */
 typedef bool aoi_wall_meet(void *ud, uint32_t slot);
 int aoi_wall_cells_walk(const aoi_wall_cells *k, const double *w, const double *t, bool whole, uint32_t most,
                         aoi_wall_meet *meet, void *ud);
-/* In how many cells it is filed; 0: not in all that it passes. */
+/* The number of cells in which the wall is filed; 0: it is not in all cells that it passes. */
 uint32_t aoi_wall_cells_check(const aoi_wall_cells *k, const aoi_wall *w, uint32_t slot);
 
 #endif

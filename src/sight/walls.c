@@ -1,7 +1,7 @@
 /* walls.c - see walls.h. */
 #include "sight/walls.h"
 
-enum { FEW_A_CELL = 2, MANY_A_CELL = 5 }; /* walls in a cell in use, between which the base is chosen */
+enum { FEW_A_CELL = 2, MANY_A_CELL = 5 }; /* bounds of the mean number of walls in a used cell */
 enum { LEAST_TUNED = 8, MOST_TUNINGS = 12 };
 
 /* ---- the base ---------------------------------------------------------------------------------------------------- */
@@ -10,7 +10,7 @@ static bool is_wall(const aoi_walls *k, uint32_t slot) {
     return k->records[slot].live;
 }
 
-/* All walls are filed anew, in cells of another base; false when memory is refused, and nothing has changed. */
+/* Files all walls anew, in cells of another base; false when memory is refused, and nothing has changed. */
 static bool refile(aoi_walls *k, int base) {
     aoi_wall_cells cells;
     aoi_wall_cells_open(&cells, base);
@@ -24,8 +24,8 @@ static bool refile(aoi_walls *k, int base) {
     return true;
 }
 
-/* Looks for a base where a cell in use has a few walls, when there are twice as many walls as the last time.  Where memory
- * is refused it stays as it is. */
+/* Searches for a base with a few walls in each used cell, whenever the number of walls has doubled.  The base is kept
+ * if memory is refused. */
 static void tune(aoi_walls *k) {
     if (k->count < LEAST_TUNED || k->count < 2 * k->tuned_for) return;
     k->tuned_for = k->count;
@@ -77,7 +77,7 @@ uint32_t aoi_wall_slot(const aoi_walls *k, int64_t id) {
     return i;
 }
 
-/* The smaller part of a direction in the larger one, as a whole number; false: it is parallel to an axis. */
+/* Hashes the slope of a line, between -1 and 1, rounded to an integer; false: the line is parallel to an axis. */
 static inline bool slope_of(const double *a, const double *b, double off, uint32_t *hash) {
     double x = b[0] - a[0], y = b[1] - a[1], slope = fabs(x) < fabs(y) ? x / y : y / x;
     if (!(x != 0 && y != 0 && fabs(slope) <= 1)) return false;
@@ -85,7 +85,7 @@ static inline bool slope_of(const double *a, const double *b, double off, uint32
     return true;
 }
 
-/* Room to say so to all sights; then what cannot fail. */
+/* Reserves room for a change in all sights, so that note_change cannot fail. */
 static bool changes_ready(aoi_walls *k) {
     for (aoi_wall_changes *c = k->listeners; c; c = c->next)
         if (c->wanted && !AOI_GROW(k->memory, c->boxes, c->cap, c->count + (size_t)1)) return false;
@@ -109,7 +109,7 @@ static bool is_segment(const aoi_walls *k, const aoi_wall *w) {
 
 int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) {
     if (!is_segment(k, wall)) return AOI_EVALUE;
-    if (!id && k->last_id == INT64_MAX) return AOI_EVALUE; /* a snapshot may say so */
+    if (!id && k->last_id == INT64_MAX) return AOI_EVALUE; /* possible after loading a snapshot */
     if (!id) id = k->last_id + 1;
     uint32_t slot = k->free_record != AOI_NONE ? k->free_record : k->record_top, slope;
     if (!AOI_GROW_LINES(k->memory, k->records, k->record_cap, slot + (size_t)1) ||
@@ -118,7 +118,7 @@ int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) 
         return AOI_ENOMEM;
     aoi_wall_record *r = k->records + slot;
     uint32_t unused = slot == k->record_top ? AOI_NONE : r->next;
-    if (!k->count) { /* the first one says how large cells are */
+    if (!k->count) { /* the first wall determines the size of cells */
         int base;
         (void)frexp(fmax(fabs(wall->b[0] - wall->a[0]), fabs(wall->b[1] - wall->a[1])), &base);
         aoi_wall_cells_free(k->memory, &k->cells);
@@ -158,7 +158,7 @@ int aoi_walls_remove(aoi_walls *k, int64_t id) {
     if (slope_of(r->w.a, r->w.b, 0.5, &slope)) aoi_index_remove(&k->slopes, slope, slot);
     if (!r->w.open) note_change(k, &r->w);
     r->live = false;
-    r->w.open = true; /* a pair that remembers it is not hidden by it */
+    r->w.open = true; /* so that it hides no pair that still refers to it */
     r->next = k->free_record;
     k->free_record = slot;
     k->count--;
@@ -167,11 +167,11 @@ int aoi_walls_remove(aoi_walls *k, int64_t id) {
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-typedef struct wall_line { /* a line, and what it has met */
+typedef struct wall_line { /* a line, and the wall found on it */
     const aoi_walls *k;
     const double *w, *t;
     uint32_t found;
-    bool nearest; /* all walls on the line are looked at */
+    bool nearest; /* finds the nearest of all walls on the line, else any */
     double s;
 } wall_line;
 
@@ -189,9 +189,8 @@ static bool meet_wall(void *ud, uint32_t slot) {
     return !l->nearest;
 }
 
-/* A cross product is right but for 2^-50 of its products: segments that are apart by more than 2^-26 of the line's length
- * may be taken for crossed only where both are slanted, by slopes that differ by less than 2^-23, and each lies along the
- * other. */
+/* The error of a cross product is at most 2^-50 of its products: segments more than 2^-26 of the line's length apart
+ * are taken for crossed only if both are slanted, with slopes that differ by less than 2^-23, and collinear. */
 static bool is_along_a_wall(const aoi_walls *k, const double *w, const double *t) {
     uint32_t hash[2], at = AOI_SEEK;
     if (!k->slopes.count || !slope_of(w, t, 0.25, hash) || !slope_of(w, t, 0.75, hash + 1)) return false;

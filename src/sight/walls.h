@@ -1,4 +1,4 @@
-/* walls.h - walls by slots and ids, the rule, and which of them a line meets first (sight/wall_cells.h). */
+/* walls.h - walls by slots and ids, the rule, and the first wall on a line (sight/wall_cells.h). */
 #ifndef AOI_WALLS_H
 #define AOI_WALLS_H
 
@@ -16,9 +16,9 @@ typedef struct aoi_wall_record {
 _Static_assert(sizeof(aoi_wall_record) == 2 * AOI_CACHE_LINE, "a wall is two cache lines");
 
 typedef struct aoi_wall_changes aoi_wall_changes;
-struct aoi_wall_changes { /* walls that have come, gone, opened or shut, for one sight */
+struct aoi_wall_changes { /* boxes of walls that were added, removed, opened or shut, for one sight */
     aoi_wall_changes *next;
-    bool wanted; /* it has nodes */
+    bool wanted; /* the sight has had nodes */
     struct aoi_wall_box {
         double lo[2], hi[2];
     } * boxes;
@@ -39,25 +39,25 @@ typedef struct aoi_walls {
 
 aoi_walls *aoi_walls_new(aoi_memory *m, int dims); /* NULL: memory refused */
 void aoi_walls_join(aoi_walls *k, aoi_wall_changes *c);
-void aoi_walls_part(aoi_walls *k, aoi_wall_changes *c); /* the last one frees the walls */
+void aoi_walls_part(aoi_walls *k, aoi_wall_changes *c); /* the last sight frees the walls */
 
 uint32_t aoi_wall_slot(const aoi_walls *k, int64_t id);                          /* AOI_NONE: there is none */
 int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out); /* id 0: the next */
 int aoi_walls_set_open(aoi_walls *k, int64_t id, bool open);
 int aoi_walls_remove(aoi_walls *k, int64_t id);
 
-/* The slot of a shut wall that hides t from w, AOI_NONE if none does; `first` is looked at first if it is a slot. */
+/* The slot of a shut wall that hides t from w, AOI_NONE if none does; `first`, if it is a slot, is tested first. */
 uint32_t aoi_walls_hide(const aoi_walls *k, const double *w, const double *t, uint32_t first);
 int64_t aoi_walls_ray(const aoi_walls *k, const double *p, const double *q, double *at); /* aoi_sight_ray */
 const char *aoi_walls_check(const aoi_walls *k);
 
-/* cross(b - a, p - a), as the rule has it. */
+/* cross(b - a, p - a) of the rule in aoi_sight.h. */
 static inline double aoi_cross(const double *a, const double *b, const double *p) {
     AOI_PRODUCT left = (b[0] - a[0]) * (p[1] - a[1]), right = (b[1] - a[1]) * (p[0] - a[0]);
     return left - right;
 }
 
-/* The one rule; *s: how far along the line it is crossed. */
+/* The rule of aoi_sight.h; *s: the crossing, from 0 at w to 1 at t. */
 AOI_INLINE bool aoi_wall_hides(const aoi_wall *k, int dims, const double *w, const double *t, double *s) {
     double cw = aoi_cross(k->a, k->b, w), ct = aoi_cross(k->a, k->b, t);
     if ((cw > 0) == (ct > 0)) return false;

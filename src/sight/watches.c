@@ -68,7 +68,7 @@ int aoi_pair_restore(aoi_sight *g, aoi_watch *n, uint32_t target, int flags, uin
     return AOI_OK;
 }
 
-/* The enter that the last tick has made of it is taken back if it waits. */
+/* Withdraws the enter that a tick has made of the pair, if it still waits; whether it did. */
 static bool pair_withdraw(aoi_sight *g, aoi_sight_pair *p) {
     aoi_world *w = &g->layer.space->world;
     uint32_t node = g->watches[p->watch]->node;
@@ -79,7 +79,7 @@ static bool pair_withdraw(aoi_sight *g, aoi_sight_pair *p) {
     return true;
 }
 
-/* A sink loses a target that leaves at once: until the next tick it may read of it what is not there any more. */
+/* Notifies the sink at once of a target that leaves the space, since the sink reads the entities of its targets. */
 static void pair_leave_sink(aoi_sight *g, aoi_sight_pair *p) {
     if (!(p->flags & AOI_PAIR_SEEN)) return;
     (void)g->sink->see(g->watches[p->watch]->client, p->target, &p->name, false);
@@ -87,7 +87,7 @@ static void pair_leave_sink(aoi_sight *g, aoi_sight_pair *p) {
     g->seen--;
 }
 
-/* The node or the target has gone: it is in the chain of its watch and in `due` alone, until the tick. */
+/* The node or the target has gone: until the next tick the pair is only in the chain of its watch and in `due`. */
 static void pair_part(aoi_sight *g, uint32_t pair) {
     aoi_sight_pair *p = g->pairs + pair;
     if (p->flags & AOI_PAIR_GONE) return;
@@ -100,7 +100,7 @@ static void pair_part(aoi_sight *g, uint32_t pair) {
     aoi_pair_due(g, pair);
 }
 
-/* It is in no list any more. */
+/* The caller takes the pair out of `due`. */
 void aoi_pair_free(aoi_sight *g, uint32_t pair) {
     aoi_sight_pair *p = g->pairs + pair;
     pair_part(g, pair);
@@ -159,7 +159,7 @@ static int watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area
     aoi_area flagged = *area;
     aoi_node node;
     if (owner == AOI_NONE) return AOI_EGONE;
-    if (!aoi_layers_see(s)) return AOI_ENOMEM; /* no sighting may find a new node */
+    if (!aoi_layers_see(s)) return AOI_ENOMEM; /* no sighting that waits may be of the new node */
     aoi_watch *n = watch_new(g, owner);
     if (!n) return AOI_ENOMEM;
     flagged.user_data = (uint64_t)(uintptr_t)n;
@@ -208,7 +208,7 @@ bool aoi_sight_has_node(const aoi_sight *g, aoi_node n) {
 
 /* ---- for the space ----------------------------------------------------------------------------------------------- */
 
-/* Targets are named by their slots: what a slot holds when the sighting is applied is what holds in the end. */
+/* Slots are the names of targets: the entity in a slot when a sighting is applied is the one that counts. */
 static uint32_t sight_name(aoi_layer *layer, uint32_t target) {
     (void)layer;
     return target;
@@ -232,8 +232,8 @@ static bool sight_saw(const aoi_layer_node *node, uint32_t target) {
     return p != AOI_NONE && g->pairs[p].flags & AOI_PAIR_WAS;
 }
 
-/* What it saw is left at the next tick; until then its slot is held, so that no other node's events can be taken for
- * its own. */
+/* The next tick makes leaves for what the node saw; until then its slot is reserved, so that events of another node
+ * cannot be taken for its own. */
 static void sight_end(aoi_layer_node *node) {
     aoi_watch *n = (aoi_watch *)node;
     aoi_sight *g = (aoi_sight *)node->layer;

@@ -1,8 +1,8 @@
-/* load.c - bytes into a space; see snapshot.h.
+/* load.c - loads a space from bytes; see snapshot.h.
  *
- * Any bytes are a space or refused.  What is read is what aoi_save would write, to the byte: numbers have their shortest
- * form, lists their order.  In the new space entities and nodes have the slots 0, 1, 2 ... of their places in the lists,
- * so that nothing is looked up.  Nothing is judged: what nodes see follows from positions and kept pairs. */
+ * Accepts exactly the bytes that aoi_save would write: numbers must have their shortest form, lists their order.  In
+ * the new space the slots of entities and nodes are their indices in the lists, so that no ids are looked up.  No pairs
+ * are evaluated: what nodes see follows from positions and kept pairs. */
 #include <stdlib.h>
 
 #include "core/state_hook.h"
@@ -20,7 +20,7 @@ typedef struct loader {
     uint32_t seen_cap;
 } loader;
 
-/* All of these return whether to go on. */
+/* The functions of this file return whether to continue. */
 static bool fail(loader *l, const char *fault) {
     if (!l->fault) l->fault = fault;
     return false;
@@ -141,7 +141,7 @@ static bool load_looks(loader *l) {
     return is_good(l);
 }
 
-/* A message is what would be packed again. */
+/* Refuses a message that differs from the one that would be packed again. */
 static bool load_state(loader *l, uint32_t number, const unsigned char *message, size_t size) {
     const unsigned char *again;
     size_t length;
@@ -171,7 +171,7 @@ static bool load_states(loader *l) {
     return is_good(l);
 }
 
-/* Where the bytes have it; NULL: it is cut off. */
+/* The label within the bytes; NULL: it is truncated. */
 static const char *get_label(aoi_bytes *in) {
     const unsigned char *begin = in->at, *end = memchr(begin, 0, (size_t)(in->end - begin));
     if (!end) in->cut = true;
@@ -216,7 +216,7 @@ const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out)
     return aoi_area_fault(dims, out);
 }
 
-/* No two nodes of an entity have the same id. */
+/* Whether no two nodes of an entity have the same id. */
 static bool are_unique(loader *l, uint32_t owner) {
     aoi_space *s = l->s;
     uint32_t count = 0, first = s->world.entities[owner].nodes;
@@ -231,7 +231,7 @@ static bool are_unique(loader *l, uint32_t owner) {
     return true;
 }
 
-/* What the host has to say of a node. */
+/* Calls the host's `node` for a node. */
 static bool ask_host(loader *l, aoi_loaded_node *n) {
     n->deferred = l->s->deferred;
     return !l->o->node || l->o->node(l->o->node_ud, n) || fail(l, "the host has refused a node");
@@ -269,7 +269,7 @@ static bool load_nodes(loader *l) {
 
 /* ---- pairs -------------------------------------------------------------------------------------------------------- */
 
-/* The next pair of a list that rises. */
+/* Reads the next pair of a list in rising order. */
 static bool next_pair(loader *l, uint64_t i, uint32_t *node, uint32_t *target) {
     uint64_t gap = aoi_get_varint(&l->in), to = aoi_get_varint(&l->in);
     if (!is_good(l)) return false;
@@ -299,7 +299,7 @@ static bool load_overrides(loader *l) {
     return is_good(l);
 }
 
-/* The border of a sector comes from the sine and cosine of the C library, which may round differently here. */
+/* Whether pairs can be verified exactly: sectors depend on the sine and cosine of the C library, which may differ. */
 static bool is_exact(const aoi_space *s, uint32_t node) {
     return s->world.nodes[node].shape != AOI_SECTOR;
 }
@@ -367,8 +367,8 @@ static bool read_waiting(loader *l, loaded_event *e) {
     return true;
 }
 
-/* An event that waits is the last word on its pair. */
-static bool is_the_last_word(loader *l, const loaded_event *e) {
+/* Whether the event that waits agrees with what the node sees. */
+static bool event_agrees(loader *l, const loaded_event *e) {
     const aoi_space *s = l->s;
     bool here = e->node < l->nodes && e->target != AOI_NONE;
     if (!here) return e->kind == AOI_LEAVE || fail(l, "something that is gone enters");
@@ -389,7 +389,7 @@ static bool load_events(loader *l, const int64_t *watchers) {
         return lacks_memory(l);
     for (uint32_t i = 0; i < count; i++) {
         loaded_event e;
-        if (!read_waiting(l, &e) || !is_the_last_word(l, &e)) return false;
+        if (!read_waiting(l, &e) || !event_agrees(l, &e)) return false;
         if (e.node == l->nodes + gone) gone++;
         if (e.node >= l->nodes + gone) return fail(l, "nodes that are gone do not stand in the order of events");
         uint32_t life = e.target == AOI_NONE ? i : s->world.entities[e.target].generation;
@@ -407,7 +407,7 @@ static bool load_events(loader *l, const int64_t *watchers) {
     return is_good(l);
 }
 
-/* A message is what would be packed again. */
+/* As load_state. */
 static bool load_sights(loader *l) {
     if (!(l->flags & AOI_SNAPSHOT_SIGHTS)) return true;
     uint64_t count = aoi_get_count(&l->in, 5);
@@ -430,9 +430,8 @@ static bool load_sights(loader *l) {
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Looked at first: it says more than what a damaged byte happens to mean.  Of what does not begin as a snapshot the head
- * says so. */
-static bool has_its_sum(loader *l) {
+/* Verified first, because a wrong checksum is a clearer fault than a damaged byte.  load_head refuses other bytes. */
+static bool checksum_matches(loader *l) {
     const unsigned char *p = l->in.at;
     const size_t size = (size_t)(l->in.end - p);
     aoi_crc32 sums;
@@ -446,9 +445,9 @@ static bool has_its_sum(loader *l) {
 
 static bool load_all(loader *l) {
     int64_t *watchers = NULL;
-    return has_its_sum(l) && load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) && load_states(l) &&
-           load_nodes(l) && load_overrides(l) && load_kept(l) && load_gone(l, &watchers) && load_events(l, watchers) &&
-           load_sights(l) && (l->in.at == l->in.end || fail(l, "bytes follow its end"));
+    return checksum_matches(l) && load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) &&
+           load_states(l) && load_nodes(l) && load_overrides(l) && load_kept(l) && load_gone(l, &watchers) &&
+           load_events(l, watchers) && load_sights(l) && (l->in.at == l->in.end || fail(l, "bytes follow its end"));
 }
 
 int aoi_load(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, const char **fault) {

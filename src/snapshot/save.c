@@ -1,4 +1,4 @@
-/* save.c - a space into bytes; see snapshot.h. */
+/* save.c - saves a space as bytes; see snapshot.h. */
 #include <stdlib.h>
 
 #include "core/state_hook.h"
@@ -22,7 +22,7 @@ typedef struct saver {
     uint32_t crc, fill;
     saved_entity *entities; /* by rising id */
     uint32_t *entity_rank;  /* by slot: number in the snapshot */
-    uint32_t *node_rank;    /* by slot; AOI_NONE: not in the snapshot, and then the number of a node that is gone */
+    uint32_t *node_rank;    /* by slot: number in the snapshot, those of gone nodes last; AOI_NONE: not in it */
     saved_pair *pairs;
     uint32_t entity_cap, entity_rank_cap, node_rank_cap, pair_cap, pair_count;
     uint32_t node_count, gone_count;
@@ -38,7 +38,7 @@ static void put_out(saver *v) {
     v->fill = 0;
 }
 
-/* Where the next bytes go: room for so many, and for the overshoot of a varint. */
+/* Room for that many more bytes, and for the overshoot of a varint. */
 static unsigned char *room_for(saver *v, uint32_t bytes) {
     if (v->fill + bytes + AOI_VARINT_ROOM > sizeof v->buffer) put_out(v);
     return v->buffer + v->fill;
@@ -99,7 +99,7 @@ static bool number_entities(saver *v) {
     return true;
 }
 
-/* The nodes of an entity from old to new, into world.hits; of clients there is nothing to save.  Their count, or
+/* Stores the nodes of an entity, without those of layers, from old to new into world.hits.  Returns their number, or
  * AOI_NONE when memory is refused. */
 static uint32_t old_to_new(aoi_space *s, uint32_t entity) {
     aoi_world *w = &s->world;
@@ -129,7 +129,7 @@ static bool number_nodes(saver *v) {
     return true;
 }
 
-/* Of a node that is gone, on its first event. */
+/* Numbers a gone node at its first event; whether this is the first. */
 static bool is_first_of_gone(saver *v, uint32_t node) {
     if (v->node_rank[node] != AOI_NONE) return false;
     v->node_rank[node] = v->node_count + v->gone_count++;
@@ -266,7 +266,7 @@ static bool put_nodes(saver *v) {
 }
 
 static bool add_pair(saver *v, uint32_t node, uint32_t target, int how) {
-    if (v->node_rank[node] == AOI_NONE) return true; /* of a client */
+    if (v->node_rank[node] == AOI_NONE) return true; /* node of a layer */
     if (!AOI_GROW(&v->s->world.memory, v->pairs, v->pair_cap, v->pair_count + (size_t)1)) return false;
     v->pairs[v->pair_count++] = (saved_pair){(int64_t)aoi_pair_key(v->node_rank[node], v->entity_rank[target]), how};
     return true;
@@ -308,7 +308,7 @@ static bool put_kept(saver *v) {
     return true;
 }
 
-/* Whether the event's target is still the one it is about; then its number. */
+/* Whether the target of the event is still in the space; *rank: its number. */
 static bool is_there(const saver *v, const aoi_queued *e, uint32_t *rank) {
     const aoi_world *w = &v->s->world;
     if (e->entity >= w->entity_top || w->entities[e->entity].generation != e->life) return false;

@@ -1,19 +1,19 @@
-/* snapshot.h - a space as bytes: the format, which docs/snapshot.md describes, for the files that write and read it.
+/* snapshot.h - the format of snapshots (docs/snapshot.md), for save.c and load.c.
  *
  *   head      "AOIS", version, dimensions, delivery, engine, cell, events delivered so far
  *   entities  by rising id: [ id - last | kind | x y (z) ] ...
- *   carried   only where the head says so: passengers [ entity - last | carrier | offset ] ...
- *   looks     only where the head says so: layers and extents [ entity - last | layers | extent ] ...
- *   states    only where the head says so: fields of synchronisers [ number | length | message ] ... (core/state_hook.h)
+ *   carried   only with its flag in the head: passengers [ entity - last | carrier | offset ] ...
+ *   looks     only with its flag: layers and extents [ entity - last | layers | extent ] ...
+ *   states    only with its flag: fields of synchronisers [ number | length | message ] ... (core/state_hook.h)
  *   nodes     by entity, those of one from old to new: [ entity - last | node id | area ] ...
- *   overrides, kept pairs     by node and target, which are numbers of the lists above
- *   gone      nodes that are no more, but whose events wait
+ *   overrides, kept pairs     by node and target, which are indices of the lists above
+ *   gone      nodes that were removed while events of them wait
  *   events    that wait, in order
- *   sights    only where the head says so: [ length | message ] ... (core/state_hook.h)
- *   CRC-32 of all before it
+ *   sights    only with its flag: [ length | message ] ... (core/state_hook.h)
+ *   CRC-32 of all bytes before it
  *
- * Nothing of an engine is in it, no slot and no address: the bytes depend on what the space is, and the events on the
- * order in which they are delivered. */
+ * A snapshot contains no data of the engine, no slot and no address: the bytes depend only on the contents of the space
+ * and on the order of the events that wait. */
 #ifndef AOI_SNAPSHOT_H
 #define AOI_SNAPSHOT_H
 
@@ -34,8 +34,7 @@ enum {
     AOI_MOST_ENGINE_NAME = 31
 };
 
-/* The byte that begins an area: its shape, and what is written of it.  One of no shape: a label, which a 0 ends, and then
- * the area. */
+/* The first byte of an area: its shape and flags of its data.  LABELLED: a label, ended by a 0, and the area follow. */
 enum {
     AOI_AREA_LABELLED = 7,
     AOI_AREA_SHAPE = 7,
@@ -48,12 +47,12 @@ enum {
 
 enum { AOI_AREA_ROOM = 64 + 16 * AOI_MOST_CORNERS + AOI_MOST_LABEL + 2 }; /* bytes of the longest area */
 
-/* The byte that begins an event: AOI_ENTER or AOI_LEAVE, and whether the target is gone: then its id follows. */
+/* The first byte of an event: AOI_ENTER or AOI_LEAVE, and GONE: the target is gone, its id follows. */
 enum { AOI_EVENT_KIND = 3, AOI_EVENT_GONE = 4 };
 
-/* An area without fault as bytes, for which there is room. */
+/* Writes an area without fault; there must be room for AOI_AREA_ROOM bytes. */
 unsigned char *aoi_put_area(unsigned char *p, int dims, const aoi_area *a);
-/* NULL, or what is wrong; the corners of a polygon go to points, room for AOI_MOST_CORNERS. */
+/* Returns the fault or NULL; stores the corners of a polygon into points, which has room for AOI_MOST_CORNERS. */
 const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out);
 
 #endif

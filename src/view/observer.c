@@ -1,4 +1,4 @@
-/* observer.c - a whole space as bytes: what has changed since the last call.
+/* observer.c - reports the changes of a whole space since the last call, as bytes.
  *
  *   entities  [ id, kind, position, looks, generation | ... ]   by slot, compared with the records
  *   nodes     [ ids, generation, hash of the record | ... ]
@@ -7,8 +7,8 @@
  *
  *   aoi_observe -->  [ R engine ] [ S message of aoi.sync ] [ L looks ] [ W walls ] [ N nodes ] [ E events ]     blocks; docs/viewer-wire.md
  *
- * Empty blocks are left out; R stands where everything is written anew.  The space is only read: positions are
- * those that queries answer with, moves that wait to be judged stay where they are. */
+ * Empty blocks are omitted; R is written if everything is written anew.  The space is only read: positions are those of
+ * queries, and moves that wait are not evaluated. */
 #include "view/observer.h"
 
 enum { NODE_IS_GONE, NODE_IS_THERE };
@@ -66,7 +66,7 @@ void aoi_observer_restart(aoi_observer *o) {
 
 /* ---- R and S: entities ------------------------------------------------------------------------------------------- */
 
-/* In quanta, or as it is; true: it has to be written as doubles. */
+/* Rounds a position to quanta, or copies it; true: it must be written as doubles. */
 static bool round_place(const aoi_observer *o, int dims, const double *pos, double *out) {
     double quantum = o->options.quantum;
     bool wide = false;
@@ -121,7 +121,7 @@ static bool write_entity(aoi_observer *o, uint32_t slot) {
     return true;
 }
 
-/* Numbers of quanta are relative to the first entity. */
+/* Sets the origin of numbers of quanta to the position of the first entity. */
 static void choose_origin(aoi_observer *o) {
     const aoi_world *w = &o->space->world;
     double at[3] = {0};
@@ -135,7 +135,7 @@ static void choose_origin(aoi_observer *o) {
     }
 }
 
-/* The message is packed behind the room for its head, and moved to its block when that is known. */
+/* Packs the records behind room for the head, which is written later. */
 static bool write_entities(aoi_observer *o) {
     const aoi_world *w = &o->space->world;
     aoi_writer *y = &o->writer;
@@ -155,7 +155,7 @@ static bool write_entities(aoi_observer *o) {
 
 /* ---- records that are written where their bytes have changed -------------------------------------------------------- */
 
-/* The first h is a constant: of two numbers that vary, one is multiplied before the other is joined. */
+/* The first h must be a constant, so that each v is multiplied before the next one is combined. */
 static inline uint64_t mix(uint64_t h, uint64_t v) {
     h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
     return h ^ h >> 32;
@@ -172,7 +172,7 @@ static uint64_t hash_bytes(const unsigned char *p, const unsigned char *end) {
     return mix(h, v) | 1;
 }
 
-/* The record from `begin` to p is kept if it is another one than that of the hash. */
+/* Keeps the record from `begin` to p if its hash differs from *hash, and updates it. */
 static void keep_record(aoi_observer *o, uint32_t begin, const unsigned char *p, uint64_t *hash) {
     const uint64_t is = hash_bytes(o->writer.bytes + begin, p);
     if (is != *hash) ends_at(o, p);
@@ -250,7 +250,7 @@ static bool write_wall(aoi_observer *o, uint32_t number, const aoi_wall_record *
     return true;
 }
 
-/* In the order of their slots; where these are others than before, all are written anew. */
+/* Writes walls in the order of their slots; if the slots of the sights have changed, all anew. */
 static bool write_walls(aoi_observer *o, bool all) {
     const aoi_space *s = o->space;
     const aoi_sight *g;
@@ -276,7 +276,7 @@ static bool write_walls(aoi_observer *o, bool all) {
 
 /* ---- N: nodes ---------------------------------------------------------------------------------------------------- */
 
-/* The record of a node into the room behind the writer's end; NULL: memory refused. */
+/* Writes the record of a node behind the writer's end, without moving that; NULL: memory refused. */
 static unsigned char *put_node(aoi_observer *o, uint32_t node) {
     const aoi_space *s = o->space;
     const aoi_node_record *n = s->world.nodes + node;
@@ -305,7 +305,7 @@ static unsigned char *put_node(aoi_observer *o, uint32_t node) {
     return aoi_put_varint(aoi_put_varint(p, number + (uint64_t)1), linger);
 }
 
-/* Not if another node has these ids by now: that one is written, or has been, and takes the place of this one. */
+/* Omits the record if a new node has these ids: its own record replaces that of the gone one. */
 static bool put_gone_node(aoi_observer *o, const observer_node *t) {
     if (!AOI_IS_NULL(aoi_find_node(o->space, aoi_find(o->space, t->owner), t->node_id))) return true;
     if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER)) return false;
@@ -381,7 +381,7 @@ static unsigned char *put_reset(const aoi_observer *o, unsigned char *p) {
 }
 
 static bool write_all(aoi_observer *o, uint32_t *begin) {
-    enum { RESET = 64 }; /* room in front for R, S's type and length, and the head of its message */
+    enum { RESET = 64 }; /* room in front for R, and the type and length of S */
     aoi_writer *w = &o->writer;
     bool fresh = o->fresh;
     w->end = 0;
@@ -395,10 +395,10 @@ static bool write_all(aoi_observer *o, uint32_t *begin) {
     uint32_t front = w->end;
     w->begin = AOI_WIRE_HEAD + RESET;
     w->end = w->begin;
-    o->fresh = true; /* until all is written: what fails on the way is written anew */
+    o->fresh = true; /* until all is written: after a failure the next call writes everything anew */
     if (!write_entities(o)) return false;
     *begin = 0;
-    if (w->records) { /* the head right before the records, the block before the head, and what was in front before it */
+    if (w->records) { /* the head precedes the records, the block's type the head, and block R that */
         unsigned char *head = aoi_writer_head(w, aoi_scale_of(o->options.quantum), o->options.quantum, false);
         unsigned char *block = head - OBSERVER_BLOCK;
         *block = 'S';

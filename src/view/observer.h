@@ -1,4 +1,4 @@
-/* observer.h - an observer from inside.  observer.c says how it works. */
+/* observer.h - an observer from inside; see observer.c. */
 #ifndef AOI_OBSERVER_H
 #define AOI_OBSERVER_H
 
@@ -16,7 +16,7 @@ enum {
 typedef struct observer_entity {
     double pos[3];
     uint64_t kind;
-    uint64_t looks; /* hash of its layers, extent and carrier; 0: it has none but the default */
+    uint64_t looks; /* hash of its layers, extent and carrier; 0: the defaults */
     int64_t id;
     uint32_t generation; /* 0: not written */
 } observer_entity;
@@ -33,19 +33,19 @@ typedef struct observer_wall {
 } observer_wall;
 
 struct aoi_observer {
-    aoi_space *space; /* NULL: it has closed */
+    aoi_space *space; /* NULL: the space has closed */
     aoi_observer *next;
     aoi_memory memory; /* its own, since it may outlive the space */
     aoi_observer_options options;
-    bool fresh;  /* everything is to be written */
-    bool looked; /* of some entities `looks` is not 0 */
+    bool fresh;  /* the next call writes everything */
+    bool looked; /* `looks` of some entity is not 0 */
     observer_entity *entities;
     observer_node *nodes;
-    observer_wall *walls; /* by slot, of one sight's behind the other's */
+    observer_wall *walls; /* by slot, sight after sight */
     aoi_queued *taken;
     uint64_t dropped; /* events beyond the option */
-    uint64_t stated;  /* changes of fields that have been written */
-    uint64_t walled;  /* hash of how many slots which sights have */
+    uint64_t stated;  /* number of the last change of fields that was written */
+    uint64_t walled;  /* hash of the sights and their numbers of slots */
     uint32_t entity_cap, entity_top, node_cap, node_top, wall_cap, taken_cap, taken_count, turn;
     aoi_writer writer;
 };
@@ -56,7 +56,7 @@ static inline bool observer_room(aoi_observer *o, size_t bytes) {
     return AOI_GROW(&o->memory, o->writer.bytes, o->writer.cap, o->writer.end + bytes);
 }
 
-/* Begins a block, for which there is room; returns where it stands.  An end without content takes it back. */
+/* Begins a block, for which there must be room; returns its position.  end_block removes an empty block. */
 static inline uint32_t begin_block(aoi_observer *o, char type) {
     uint32_t at = o->writer.end;
     o->writer.bytes[at] = (unsigned char)type;

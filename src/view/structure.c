@@ -1,10 +1,10 @@
-/* structure.c - what an index is made of, as a block of bytes: docs/viewer-wire.md, G.
+/* structure.c - the parts of an index as a block of bytes: docs/viewer-wire.md, G.
  *
  *   aoi_broad_describe --part--> its rectangle, kind and counts --entry--> entities and nodes, in the order of the index */
 #include "view/observer.h"
 
 typedef struct structure_writer {
-    aoi_describer d; /* first: the engine hands it back */
+    aoi_describer d; /* first: callbacks receive its address */
     aoi_observer *o;
     const double *at;
     uint32_t most, written, left_out;
