@@ -9,8 +9,7 @@
  * was refused, its result; and each delivery is one: which events were taken between which calls.  Repeated on any
  * engine, the calls produce the same space and the same events.  docs/journal.md describes the format.
  *
- * A journal does not contain questions, nor clients of aoi_sync, which change nothing else: their owner adds them
- * again.
+ * A journal does not contain questions, nor clients of aoi_sync, which the host adds again.
  *
  * Cost: one predictable branch a call without a journal; 10 to 40 ns a call with one, and 20 bytes a move. */
 typedef struct aoi_journal aoi_journal;

@@ -8,7 +8,7 @@
  * Lists but events are by rising id; sights that share walls have no walls, those of clients no events.  Pairs are
  * those that the area or the node saw at the last tick; all others follow from positions.  A state has the flags of the
  * pair, AREA only between two borders; the age of one that lingers is in ticks since the line was clear.  Flags of an
- * event: its target or its node had an id that is in use again, so that it cancels no enter; it waits for the next tick. */
+ * event: target or node had an id that is in use again, so that it cancels no enter; it waits for the next tick. */
 #include <stdlib.h>
 
 #include "core/state_hook.h"
@@ -415,8 +415,7 @@ static bool restore_sight(restoring *r) {
         return restore_fails(r, NULL);
     r->g->number = (uint32_t)number;
     r->g->stands_in = true;
-    if (syncs >= 0 && s->sync_count < (uint32_t)syncs)
-        s->sync_count = (uint32_t)syncs; /* the ids of their nodes are in use */
+    if (syncs >= 0 && s->sync_count < (uint32_t)syncs) s->sync_count = (uint32_t)syncs; /* their node ids are in use */
     return of || restore_walls(r);
 }
 

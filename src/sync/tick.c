@@ -470,11 +470,10 @@ static void apply_gone(aoi_client *c, bool *left) {
 
 /* Makes the records that were sent as appeared known, and drops unknown ones that do not stay. */
 static void apply_appeared(aoi_client *c, bool *left) {
-    for (uint32_t i = c->known, n = c->count; (i = aoi_next_flagged(c->flags, i, n, AOI_RECORD_PACKED, false)) < n;
-         i++) {
+    for (uint32_t i = c->known, n = c->count; (i = aoi_next_flagged(c->flags, i, n, AOI_RECORD_PACKED, false)) < n;) {
         aoi_record_starts(c, i);
         c->flags[i] &= (uint8_t)~AOI_RECORD_PACKED;
-        aoi_picture_know(c, i);
+        aoi_picture_know(c, i++);
     }
     for (uint32_t i = c->known; c->unseen && (i = aoi_next_unseen(c->flags, i, c->count)) < c->count;) {
         if (aoi_record_stays(c, i)) i++;
