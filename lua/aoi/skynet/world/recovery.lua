@@ -81,8 +81,8 @@ local function take(self, entity)
   for _, n in ipairs(entity.nodes) do take_node(self, ent, entity.id, n) end
 end
 
---- The rows that a blank shard applies. Entities that are handed over to it wait for R, as those that are restored; LOST
--- rows end these.
+--- The rows that a blank shard applies. Entities that are handed over to it wait for R, as those that are restored;
+-- LOST rows end these.
 function recovery.sift(self, parts)
   local sifted = {}
   epoch.each_row(parts, epoch.HAND, take, self)
