@@ -178,7 +178,7 @@ function views.import(shard, id, view)
   view.id = id
   clients.keep_view(shard, view)
   targets.adopt(shard, view)
-  shard.taken_views[#shard.taken_views + 1] = id
+  shard.viewing[#shard.viewing + 1] = id
 end
 
 -- An error in one view ends that view and not the shard: its client receives LOST_VIEWS.
@@ -194,15 +194,12 @@ local function begin_or_drop(shard, id, view)
   shard:send(view.by, wire.lost_views(view.by, { id, false }))
 end
 
---- Makes the views that begin (ids) and those that came from other shards, after all changes of the epoch are applied.
-function views.apply(shard, ids)
-  for _, list in ipairs { ids, shard.taken_views } do
-    for _, id in ipairs(list) do
-      local view = shard.views[id]
-      if view and not view.made and shard.core:has(id) then begin_or_drop(shard, id, view) end
-    end
+--- Makes the views that begin or came from other shards, after all changes of the epoch are applied.
+function views.apply(shard)
+  for _, id in ipairs(shard.viewing) do
+    local view = shard.views[id]
+    if view and not view.made and shard.core:has(id) then begin_or_drop(shard, id, view) end
   end
-  shard.taken_views = {}
 end
 
 return views

@@ -4,7 +4,7 @@
 --   enters, leaves, releases   ids that enter; { id, life } of entities that leave, and that leave before they enter
 --   added, removed, changed    records of nodes: lists of new and of removed ones, the set of those with another area
 --   kinds[id]                  new kinds of entities that have entered
---   viewing                    ids of entities with client views that begin
+--   viewing                    ids of entities with client views that begin, or that come from another shard
 --   rebuilt[id]                walls that change (wall_list.lua)
 --   ending[number]             records of nodes that are removed: they still see until the epoch is applied
 

@@ -318,22 +318,20 @@ function director.move(self, name, reply, ...)
   MOVES[name](self, reply, ...)
 end
 
-local function build(self, proposal)
-  local result, key = wall_list.enter(self.walls, proposal), self.here << 32 | proposal.n
-  local own = proposal.boot == self.processes[self.here].boot and self.proposed[key]
-  if not own then return end
+local function answer(self, key, result)
+  local own = self.proposed[key]
   self.proposed[key] = nil
+  if not (own and own.reply) then return end
   self:tick(function(at, reason) own.reply(at, at and result or reason) end)
 end
 
 --- A change has been entered: proposals that it fulfils are answered.
 function director.entered(self, change)
-  for _, proposal in ipairs(change.walls or {}) do build(self, proposal) end
-  for _, key in ipairs(change.keys or {}) do
-    local proposal = self.proposed[key]
-    self.proposed[key] = nil
-    if proposal and proposal.reply then self:tick(proposal.reply) end
+  for _, proposal in ipairs(change.walls or {}) do
+    local result = wall_list.enter(self.walls, proposal)
+    if proposal.boot == self.processes[self.here].boot then answer(self, self.here << 32 | proposal.n, result) end
   end
+  for _, key in ipairs(change.keys or {}) do answer(self, key) end
 end
 
 --- The world has ended: proposals that wait are answered.

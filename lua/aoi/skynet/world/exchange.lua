@@ -443,8 +443,6 @@ end
 
 local TAKE = {}
 
-function TAKE.alive() end
-
 function TAKE.epoch(self, process, number, parts)
   self.batches[process][number] = parts
   proceed(self)
@@ -456,17 +454,9 @@ function TAKE.done(self, process, number)
   self:send_mail()
 end
 
-function TAKE.mail(self, _, epoch, client, mail) put_mail(self, epoch, client, mail) end
-
-function TAKE.moves(self, _, shard, message) changes.take_moves(self, shard, message) end
-
 function TAKE.restored(self, process, epoch) self.whole[process] = epoch end
 
-function TAKE.dead(self, _, shard, term) changes.take_dead(self, shard, term) end
-
-function TAKE.gone(self, ...) members.vote(self, ...) end
-
-function TAKE.proposal(self, _, proposal) director.take(self, proposal) end
+TAKE.gone = members.vote
 
 function TAKE.request(self, process, key, shard, arguments)
   local function reply(...)
@@ -477,17 +467,21 @@ function TAKE.request(self, process, key, shard, arguments)
   self.send_shard(shard, "request", reply, table.unpack(arguments, 1, arguments.n))
 end
 
-function TAKE.answer(self, _, key, results)
+-- Items that mean the same from any process.
+local TAKE_ANY = { mail = put_mail, moves = changes.take_moves, dead = changes.take_dead, proposal = director.take,
+                   order = Exchange.obey, alive = function() end }
+
+function TAKE_ANY.answer(self, key, results)
   local relay = self.relays[key]
   self.relays[key] = nil
   if relay then relay.reply(table.unpack(results, 1, results.n)) end
 end
 
-function TAKE.order(self, _, ...) self:obey(...) end
-
 function Exchange:take(process, item)
   if self.closed or not self.processes[process] then return end -- an earlier item may have ended the process
-  TAKE[item[1]](self, process, table.unpack(item, 2))
+  local what = item[1]
+  if TAKE_ANY[what] then return TAKE_ANY[what](self, table.unpack(item, 2)) end
+  TAKE[what](self, process, table.unpack(item, 2))
 end
 
 --- A batch from another process, by its index. Returns the reply to that call.

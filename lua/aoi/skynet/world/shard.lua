@@ -65,7 +65,7 @@ function Shard.new(options)
     restored = {}, lost_ids = {}, replaced = {}, revived = {}, ended = {}, superseded = {}, lost = {}, ended_nodes = {},
     post = outlet.post(), clients = {}, notes = {}, messages = {},
     targets = {}, overriding = {}, asked = {}, asking = {}, passing = {}, expired = {},
-    views = {}, taken_views = {}, quantum = options.quantum, fields = options.fields,
+    views = {}, quantum = options.quantum, fields = options.fields,
     traits = {}, trait_changes = {},
     clock = options.clock or os.clock, log = options.log, new_sync = require("aoi.sync").new,
     warn = options.warn or function() end,
@@ -367,7 +367,7 @@ local function apply_ends(self, parts)
   recovery.drop_unconfirmed(self)
 end
 
--- This shard becomes the owner of the entity, but for its nodes: adopt_nodes, apply_nodes.
+-- This shard becomes the owner of the entity, but for its nodes: take_nodes.
 local function take_hand(self, hand)
   local id, router, is_known = hand.id, self.router, self.core:has(hand.id)
   if hand.enters or not is_known then
@@ -377,7 +377,10 @@ local function take_hand(self, hand)
   end
   router:note(id, hand.life, true, hand.follows)
   router:mover(id, table.unpack(hand.movers))
-  if not hand.enters then followers.expect(self, id, hand.movers) end
+  if not hand.enters then
+    followers.expect(self, id, hand.movers)
+    self.counters.adopted = self.counters.adopted + 1
+  end
   clients.own(self, id, { life = hand.life, client = hand.client, kind = hand.kind, barred = hand.barred })
   self.moved[id] = nil
   if hand.barred then router:mark(id, "barred", true) end
@@ -385,17 +388,19 @@ local function take_hand(self, hand)
   views.import(self, id, hand.view)
 end
 
-local function place_hand(self, hand)
-  if not hand.enters then take_hand(self, hand) end
-end
-
 -- Removes a ghost of a former life: the row that ends it was lost with a shard.
 local function drop_former(self, id, life)
   if self.core:has(id) and self.router:ghost(id) and self.router:life(id) ~= life then self.core:leave(id) end
 end
 
+-- Calls f(self, hand) for each HAND row of an entity that enters the world, or that had a former owner.
+local function each_hand(self, parts, enters, f)
+  epoch.each_row(parts, epoch.HAND, function(_, hand)
+    if hand.enters == enters then f(self, hand) end
+  end)
+end
+
 local function move_hand(self, hand)
-  if hand.enters then return end
   drop_former(self, hand.id, hand.life)
   if self.core:has(hand.id) then self.core:move(hand.id, hand.x, hand.y, hand.z) end
 end
@@ -410,26 +415,28 @@ local function take_node(self, hand, n)
   wall_list.adopt(self, n, seen, n.width)
 end
 
-local function adopt_nodes(self, hand)
-  self.counters.adopted = self.counters.adopted + (hand.enters and 0 or 1)
-  for _, n in ipairs(hand.nodes) do
-    if not n.added then take_node(self, hand, n) end
-  end
+-- added: nodes that are added with this epoch, or those that had a former owner.
+local function take_nodes(self, parts, added)
+  epoch.each_row(parts, epoch.HAND, function(_, hand)
+    for _, n in ipairs(hand.nodes) do
+      if n.added == added then take_node(self, hand, n) end
+    end
+  end)
 end
 
 -- Phase 2: positions of the end of the epoch. Then nodes are adopted: what they saw before is compared with these.
 local function apply_moves(self, parts)
   self.router:apply_moves()
   apply_rows(self, parts, MOVE)
-  epoch.each_row(parts, epoch.HAND, move_hand, self)
+  each_hand(self, parts, false, move_hand)
   apply_rows(self, parts, NEAR)
-  epoch.each_row(parts, epoch.HAND, place_hand, self)
+  each_hand(self, parts, false, take_hand)
   epoch.each_row(parts, epoch.HAND, distant.take, self)
   distant.apply(self)
   epoch.each_row(parts, epoch.LOST, recovery.apply_lost, self)
   traits.reset_restored(self, parts)
   traits.apply_in_space(self, parts)
-  epoch.each_row(parts, epoch.HAND, adopt_nodes, self)
+  take_nodes(self, parts, false)
 end
 
 -- Phase 3: kinds. Phase 4, areas of nodes, is a loop in Shard:apply.
@@ -438,9 +445,9 @@ local function apply_kinds(self, parts)
     if self.core:has(id) then self.core:set_kind(id, kind) end
   end
   apply_rows(self, parts, KIND)
-  epoch.each_row(parts, epoch.HAND, function(_, hand)
-    if not hand.enters and self.core:kind(hand.id) ~= hand.kind then self.core:set_kind(hand.id, hand.kind) end
-  end, self)
+  each_hand(self, parts, false, function(_, hand)
+    if self.core:kind(hand.id) ~= hand.kind then self.core:set_kind(hand.id, hand.kind) end
+  end)
 end
 
 local function enter_accepted(self, hand)
@@ -450,17 +457,14 @@ local function enter_accepted(self, hand)
   if hand.real then self.router:mover(hand.id, table.unpack(hand.movers)) end
 end
 
-local function enter_hand(self, hand)
-  if not hand.enters then return end
-  drop_former(self, hand.id, hand.life)
-  take_hand(self, hand)
-end
-
 -- Phase 5: entities that enter, here or as ghosts.
 local function apply_enters(self, parts)
   for _, hand in ipairs(self.entering) do enter_accepted(self, hand) end
   apply_rows(self, parts, ENTER)
-  epoch.each_row(parts, epoch.HAND, enter_hand, self)
+  each_hand(self, parts, true, function(_, hand)
+    drop_former(self, hand.id, hand.life)
+    take_hand(self, hand)
+  end)
 end
 
 -- Phase 6: nodes that are new, of this shard and of entities that are handed over.
@@ -473,11 +477,7 @@ local function apply_nodes(self, parts)
       rec.seen = nil
     end
   end
-  epoch.each_row(parts, epoch.HAND, function(_, hand)
-    for _, n in ipairs(hand.nodes) do
-      if n.added then take_node(self, hand, n) end
-    end
-  end, self)
+  take_nodes(self, parts, true)
 end
 
 function Shard:read_parts(list)
@@ -520,7 +520,7 @@ function Shard:apply(number, list, unsure, begins_empty)
   apply_nodes(self, parts)
   self.counters.apply_seconds = self.counters.apply_seconds + self.clock() - started
   targets.apply(self)
-  views.apply(self, self.viewing)
+  views.apply(self)
   traits.apply_changes(self, parts)
   obey(self, number, "whole", outlet.whole)
   obey(self, number, "resend", views.resend)
