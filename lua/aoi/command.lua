@@ -9,6 +9,7 @@ local aoi = require "aoi"
 local checks = require "aoi.checks"
 local journal = require "aoi.journal"
 local reserved = require "aoi.reserved"
+local sorted_keys = require "aoi.sorted_keys"
 local sources = require "aoi.viewer.sources"
 local sync = require "aoi.sync"
 
@@ -70,14 +71,7 @@ local function open_csv(path, engine, radii, on_event)
     return true
   end
   function self.go(time)
-    local ahead = source:open(engine or aoi.engines()[1])
-    local steps, now = 0, ahead:step()
-    while now and now <= time do
-      steps = steps + 1
-      now = ahead:step()
-    end
-    ahead:close()
-    for _ = 1, steps do self.step() end
+    while (run:next_time() or math.huge) <= time do self.step() end
     return self.time
   end
   return self
@@ -192,10 +186,8 @@ local function list_nodes(space, watcher, node)
     return
   end
   print(("entity %d has %d nodes"):format(watcher, n))
-  local state, names = sync.state(space, watcher), {}
-  for name in pairs(state) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do
+  local state = sync.state(space, watcher)
+  for _, name in ipairs((sorted_keys(state))) do
     local value = state[name]
     print(("  field %s: %s"):format(name, type(value) == "string" and ("%q"):format(value) or tostring(value)))
   end
@@ -360,10 +352,7 @@ local function stat_journal(path)
     print(("%d marks from %s to %s"):format(info.marks, tostring(info.first), tostring(info.last)))
   end
   print(("%d calls, %d refused; %d events delivered"):format(info.calls, info.refused, info.events))
-  local names = {}
-  for name in pairs(info.of_call) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do print(("  %-14s %d"):format(name, info.of_call[name])) end
+  for _, name in ipairs((sorted_keys(info.of_call))) do print(("  %-14s %d"):format(name, info.of_call[name])) end
 end
 
 function command.stat(args)

@@ -7,7 +7,7 @@
 --   place.clients[number]   sets of a client: entities that it owns, nodes and views that it receives; asked: nodes and
 --                           views that it has added and others receive
 
-local sorted_keys = require "aoi.skynet.sorted_keys"
+local sorted_keys = require "aoi.sorted_keys"
 
 local clients = {}
 

@@ -13,7 +13,7 @@
 local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
 local methods = require "aoi.skynet.methods"
-local sorted_keys = require "aoi.skynet.sorted_keys"
+local sorted_keys = require "aoi.sorted_keys"
 local views = require "aoi.skynet.views"
 local walls = require "aoi.skynet.walls"
 local wire = require "aoi.skynet.wire"

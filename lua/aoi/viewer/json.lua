@@ -1,5 +1,7 @@
 -- Writes JSON for the viewer: strings, finite numbers, booleans, arrays, objects.
 
+local sorted_keys = require "aoi.sorted_keys"
+
 local json = {}
 
 local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
@@ -25,10 +27,7 @@ function json.encode(value)
     for i, item in ipairs(value) do parts[i] = json.encode(item) end
     return "[" .. table.concat(parts, ",") .. "]"
   end
-  local names = {}
-  for name in pairs(value) do names[#names + 1] = name end
-  table.sort(names)
-  for i, name in ipairs(names) do parts[i] = text_of(name) .. ":" .. json.encode(value[name]) end
+  for i, name in ipairs((sorted_keys(value))) do parts[i] = text_of(name) .. ":" .. json.encode(value[name]) end
   return "{" .. table.concat(parts, ",") .. "}"
 end
 

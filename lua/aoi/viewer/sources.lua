@@ -33,6 +33,9 @@ end
 local CsvRun = {}
 CsvRun.__index = CsvRun
 
+--- The time of the next tick; nil: there is none.
+function CsvRun:next_time() return self.rec[self.at + 1] and self.rec[self.at + 1].t end
+
 function CsvRun:step()
   local now = self.rec[self.at + 1]
   if not now then return nil end

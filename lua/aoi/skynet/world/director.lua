@@ -17,7 +17,7 @@
 
 local changes = require "aoi.skynet.world.changes"
 local members = require "aoi.skynet.world.members"
-local sorted_keys = require "aoi.skynet.sorted_keys"
+local sorted_keys = require "aoi.sorted_keys"
 local tiles = require "aoi.skynet.world.tiles"
 local wall_list = require "aoi.skynet.world.wall_list"
 

@@ -21,7 +21,7 @@
 local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.native" "world"
 local plain = require "aoi.skynet.world.plain"
-local sorted_keys = require "aoi.skynet.sorted_keys"
+local sorted_keys = require "aoi.sorted_keys"
 local taking = require "aoi.skynet.world.taking"
 local wire = require "aoi.skynet.wire"
 

@@ -9,7 +9,7 @@
 
 local building = require "aoi.skynet.world.building"
 local epoch = require "aoi.skynet.world.epoch"
-local sorted_keys = require "aoi.skynet.sorted_keys"
+local sorted_keys = require "aoi.sorted_keys"
 local tiles = require "aoi.skynet.world.tiles"
 local traits = require "aoi.skynet.world.traits"
 local wire = require "aoi.skynet.wire"

@@ -5,7 +5,7 @@
 --   ent.barred[client], member.barred[id][client]   the number of the take-over by which that client, a former owner,
 --                                                   has lost the entity; the highest is the present owner's take-over
 
-local sorted_keys = require "aoi.skynet.sorted_keys"
+local sorted_keys = require "aoi.sorted_keys"
 local wire = require "aoi.skynet.wire"
 
 local taking = {}

@@ -13,7 +13,7 @@
 local followers = require "aoi.skynet.world.followers"
 local log = require "aoi.skynet.world.log"
 local methods = require "aoi.skynet.methods"
-local sorted_keys = require "aoi.skynet.sorted_keys"
+local sorted_keys = require "aoi.sorted_keys"
 
 local targets = {}
 

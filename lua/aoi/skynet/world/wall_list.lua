@@ -9,7 +9,7 @@
 --   shard.walls              the state of the shard
 --   shard.wall_of[id]        the number of the wall in the shard's sight; shard.wall_named[number]: the id
 
-local sorted_keys = require "aoi.skynet.sorted_keys"
+local sorted_keys = require "aoi.sorted_keys"
 
 local wall_list = {}
 
