@@ -121,7 +121,7 @@ local function all_closed(self)
   self.phase, self.waiting_since = "waiting", self.now()
   for index, line in pairs(self.lines) do
     if self.processes[index].since <= self.epoch + 1 then
-      line:send { "epoch", self.epoch + 1, self.outgoing[index] or {} }
+      line:send { "epoch", self.epoch + 1, line.outgoing }
     end
   end
   check_barrier(self)
@@ -134,8 +134,8 @@ local function begin(self)
   self.phase, self.started = "closing", now
   await_shards(self)
   self.next_at = math.max(self.next_at + self.interval, now)
-  self.inbox, self.outgoing = {}, {}
-  for index in pairs(self.lines) do self.outgoing[index] = {} end
+  self.inbox = {}
+  for _, line in pairs(self.lines) do line.outgoing = {} end
   for shard in pairs(self.awaited) do
     if self.hosts[shard] == self.here then self.inbox[shard] = {} end
   end
@@ -170,9 +170,9 @@ end
 function Exchange:parts(shard, term, parts)
   if not is_due(self, shard, term, "closing") then return end
   for to, part in pairs(parts) do
-    local process = self.hosts[to]
-    local list = process == self.here and self.inbox[to] or process ~= self.here and self.outgoing[process] or {}
-    if process ~= self.here then list[#list + 1] = to end
+    local line = self.lines[self.hosts[to]]
+    local list = line and line.outgoing or self.hosts[to] == self.here and self.inbox[to] or {}
+    if line then list[#list + 1] = to end
     list[#list + 1] = part
   end
   if next(self.awaited) == nil then all_closed(self) end
@@ -289,8 +289,8 @@ end
 -- Sends the mail and answers the ticks of each epoch for which every process has sent its mail.
 function Exchange:send_mail()
   local last = self.epoch
-  for index, done in pairs(self.done) do
-    if self.processes[index].since <= self.epoch then last = math.min(last, done) end
+  for index, line in pairs(self.lines) do
+    if self.processes[index].since <= self.epoch then last = math.min(last, line.done) end
   end
   for epoch = self.sent + 1, last do
     local mail = self.mail[epoch] or {}
@@ -450,7 +450,7 @@ function TAKE.epoch(self, process, number, parts)
 end
 
 function TAKE.done(self, process, number)
-  self.done[process] = number
+  self.lines[process].done = number
   self:send_mail()
 end
 

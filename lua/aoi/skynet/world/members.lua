@@ -10,8 +10,10 @@
 -- half with the first of all; else they wait until the missing ones answer under another boot: those have died, then.
 --
 --   exchange.processes[index]    { name, boot, since = the first epoch in which it takes part }
---   exchange.missing[index]      why its line has failed; proven[index]: it has been started again
---   exchange.votes[index]        set of the processes that have reported it gone
+--   exchange.lines[index]        its line, with votes: set of the processes that have reported it gone; proven: it has
+--                                been started again; done: the last epoch whose mail it has sent completely; outgoing:
+--                                parts of the coming epoch for it
+--   exchange.missing[index]      why its line has failed
 --   exchange.dropped_boots[boot]        set of the boots of dropped processes
 --   exchange.dropped             indices of dropped processes that no change lists yet
 
@@ -20,23 +22,23 @@ local Line = require "aoi.skynet.world.line"
 local members = {}
 
 function members.begin(self)
-  self.lines, self.batches, self.done, self.outgoing = {}, {}, {}, {}
-  self.missing, self.proven, self.votes, self.dropped_boots, self.dropped, self.last_index = {}, {}, {}, {}, {}, 0
+  self.lines, self.batches, self.missing, self.dropped_boots, self.dropped, self.last_index = {}, {}, {}, {}, {}, 0
 end
 
 function members.add(self, index, process)
   process = { name = process.name, boot = process.boot, since = process.since or 0 }
   self.processes[index], self.last_index = process, math.max(self.last_index, index)
   if index == self.here then return end
-  self.batches[index], self.done[index] = {}, math.max(self.epoch, process.since - 1)
+  self.batches[index] = {}
   self.lines[index] = Line.new {
+    votes = {}, done = math.max(self.epoch, process.since - 1), outgoing = {},
     boot = self.processes[self.here].boot, peer = process.boot, now = self.now, patience = self.patience,
     silence = self.silence,
     call = function(batch, done) self.call(index, batch, done) end,
     take = function(item) self:take(index, item) end,
     fail = function(reason, answer) members.lose(self, index, reason, answer) end,
   }
-  for other in pairs(self.missing) do self.lines[index]:put { "gone", other, self.proven[other] } end
+  for other in pairs(self.missing) do self.lines[index]:put { "gone", other, self.lines[other].proven } end
 end
 
 --- The index of a name in a list of processes, or a table by index; nil: there is none.
@@ -84,7 +86,7 @@ end
 local function is_majority(self)
   local all, living, first = 0, 0, members.leader(self)
   for index, process in pairs(self.processes) do
-    if process.since <= self.epoch + 1 and not self.proven[index] then
+    if process.since <= self.epoch + 1 and not (index ~= self.here and self.lines[index].proven) then
       all, living = all + 1, living + (self.missing[index] and 0 or 1)
     end
   end
@@ -93,7 +95,7 @@ end
 
 local function have_all_voted(self, index)
   for other in pairs(self.processes) do
-    if not self.missing[other] and not self.votes[index][other] then return false end
+    if not self.missing[other] and not self.lines[index].votes[other] then return false end
   end
   return true
 end
@@ -103,8 +105,7 @@ function members.drop(self, index, announced)
   local process = self.processes[index]
   if not process then return end
   if self.lines[index] then self.lines[index]:close() end
-  self.processes[index], self.lines[index], self.done[index] = nil, nil, nil
-  self.missing[index], self.votes[index], self.proven[index] = nil, nil, nil
+  self.processes[index], self.lines[index], self.missing[index] = nil, nil, nil
   self.dropped_boots[process.boot] = true
   if not announced then self.dropped[#self.dropped + 1] = index end
   self:on_drop(index)
@@ -124,7 +125,7 @@ local function report_gone(self, index)
   for other, line in pairs(self.lines) do
     if not self.missing[other] then
       for _, order in ipairs(self.orders) do line:put { "order", table.unpack(order) } end
-      line:send { "gone", index, self.proven[index] }
+      line:send { "gone", index, self.lines[index].proven }
     end
   end
 end
@@ -135,9 +136,8 @@ function members.lose(self, index, reason, answer)
   if answer and answer.dropped then return end_here(self) end
   if answer and answer.early then return self:finish("the others do not know this process", true) end
   if self.say then self.say(("process '%s' is gone: %s"):format(self.processes[index].name, reason)) end
-  self.missing[index], self.votes[index] = reason, self.votes[index] or {}
-  self.votes[index][self.here] = true
-  self.proven[index] = answer and answer.again
+  local line = self.lines[index]
+  self.missing[index], line.votes[self.here], line.proven = reason, true, answer and answer.again
   report_gone(self, index)
   check(self)
 end
@@ -149,11 +149,11 @@ function members.vote(self, process, index, proven, answers)
     if answers or not self.lines[process] then return end
     return self.lines[process]:send { "gone", index, nil, true }
   end
-  self.votes[index] = self.votes[index] or {}
-  self.votes[index][process] = true
-  self.proven[index] = self.proven[index] or proven
-  if (proven or process < index) and not self.missing[index] and self.lines[index] then
-    self.lines[index]:close()
+  local line = self.lines[index]
+  if not line then return end -- this process itself: the others drop it
+  line.votes[process], line.proven = true, line.proven or proven
+  if (proven or process < index) and not self.missing[index] then
+    line:close()
     local why = proven and "it has been started again" or "process '%s' does not reach it"
     return members.lose(self, index, why:format(self.processes[process].name), { again = proven })
   end
@@ -168,8 +168,8 @@ function members.ask_missing(self)
     self.call(index, { boot = line.boot, to = line.peer, number = 0, items = {} }, function(ok, answer)
       if self.closed or not ok or not self.missing[index] then return end
       if answer.dropped then return end_here(self) end
-      if not answer.again or self.proven[index] then return end
-      self.proven[index] = true
+      if not answer.again or line.proven then return end
+      line.proven = true
       report_gone(self, index)
       check(self)
     end)
