@@ -473,7 +473,7 @@ for where, new in pairs { service = places.service, world = places.world } do
       end)
       assert.equal("+ 1 2 7, + 2 1 8", told())
       run(function(map, _, other)
-        assert.is_nil(next(map.mine))
+        assert.is_nil(next(map.records))
         raises("no node 7 here", map.seen, map, 1, 7)
         raises("has not opened", map.add_node, map, 1, 9, 8, {}, { to = 77 })
         raises("has not opened", map.add_client, map, 1, 8, { to = 77 })

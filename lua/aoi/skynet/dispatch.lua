@@ -55,13 +55,8 @@ local function on_closed(self, handle)
   local record = self.records[handle]
   self.records[handle] = nil
   if not record then return end
-  local mine = record.map.mine
-  local nodes = mine[record.watcher]
   record.map.records[handle] = nil
-  if nodes and nodes[record.node] == record then
-    nodes[record.node] = nil
-    if next(nodes) == nil then mine[record.watcher] = nil end
-  end
+  record.map:disown_record(record)
 end
 
 --- A message up to that one is lost, or was not applied to its end: requests a resync.

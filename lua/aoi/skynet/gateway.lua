@@ -13,7 +13,7 @@ function Gate.new(client)
   }, Gate)
 end
 
-Gate.listen, Gate.handlers_wait = Map.listen, Map.handlers_wait
+Gate.listen, Gate.handlers_wait, Gate.disown_record = Map.listen, Map.handlers_wait, Map.disown_record
 
 -- Removes the nodes of a link; nil: all nodes.
 function Gate:forget(link)

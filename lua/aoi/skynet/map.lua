@@ -102,8 +102,6 @@ local function fill(buf, width, ok, list, n)
   return ok, list, n
 end
 
-Map.fill = fill
-
 local function new_method(name, arguments, values)
   if not values then return function(self, ...) return results(self:request(name, ...)) end end
   local function ask(self, buf, ...) return fill(buf, values, self:request(name, ...)) end
@@ -186,6 +184,14 @@ function Map:own_record(record)
   self.mine[record.watcher][record.node] = record
 end
 
+--- Removes the record of a node that has ended, unless a later node has its number.
+function Map:disown_record(record)
+  local nodes = self.mine[record.watcher]
+  if not nodes or nodes[record.node] ~= record then return end
+  nodes[record.node] = nil
+  if next(nodes) == nil then self.mine[record.watcher] = nil end
+end
+
 -- Processes the answer to add_node: a handle if this map receives the node's events, false if another service does.
 local function added(map, id, node, handlers, ok, handle)
   if not ok then return false, handle end
@@ -259,7 +265,9 @@ local function seen(map, id, node, buf)
   if map.closed then return false, map:closed_text() end
   local key = argument.integer(id, 1, "seen", 3)
   local record = map.mine[key] and map.mine[key][argument.integer(node, 2, "seen", 3)]
-  if not record then return false, ("bad argument #2 to 'seen' (entity %d has no node %d here)"):format(key, node) end
+  if not record or record.to then
+    return false, ("bad argument #2 to 'seen' (entity %d has no node %d here)"):format(key, node)
+  end
   buf = argument.options(3, "seen", buf, 3)
   local n = map.client.inbox:view(record.handle, buf)
   end_list(buf, n, 1)

@@ -14,7 +14,7 @@
 --   member.claimed[id]    the id has been reclaimed at its home, and no shard has taken the entity yet
 --   record.area           of each node of this client, packed; since, ends: the epochs with which it begins and ends
 --   record.saw            what the node saw in a snapshot, and the handlers have yet to receive: bytes, width, states
---   member.lent[handle]   nodes added for other clients: { watcher, node, handle, to, area, positions, since }
+--   record.to             the client that receives the events of a node that this client has added for it
 --   member.views[id]      client views: { area, options, client, fd, life of the entity, since, pins: lives by target }
 --   member.traits[id]     of its entities: traits.lua; barred[id]: taking.lua
 
@@ -31,8 +31,7 @@ local MOST = 500 -- entities in one request
 local FOLLOWS = 2 -- epochs in which the former instance of a shard forwards moves to the new one
 
 function restore.begin(self)
-  self.terms, self.waiters, self.lent, self.views, self.claimed = {}, {}, {}, {}, {}
-  self.barred = {}
+  self.terms, self.waiters, self.views, self.claimed, self.barred = {}, {}, {}, {}, {}
 end
 
 -- Waiting -----------------------------------------------------------------------------------------------------------
@@ -90,16 +89,19 @@ local function view_of(self, id, life)
            life = view.life, since = view.since, pins = argument.copy(view.pins) }
 end
 
+-- Whether the node has been added and has not ended.
+local function is_kept(self, record)
+  local nodes = self.mine[record.watcher]
+  return nodes and nodes[record.node] == record and record.area and not record.ends
+end
+
 -- entity: id, life, kind, x, y, z, stamp. Adds all that this client has on it: the result is an item of CMD.restore.
 local function with_nodes(self, entity)
   entity.movers = { self.number, self:batch(), 0, 0 }
   entity.nodes, entity.view = {}, view_of(self, entity.id, entity.life)
   entity.traits = self.traits[entity.id]
   for _, record in pairs(self.mine[entity.id] or {}) do
-    if record.area and not record.ends then table.insert(entity.nodes, node_of(self, record)) end
-  end
-  for _, one in pairs(self.lent) do
-    if one.watcher == entity.id then table.insert(entity.nodes, node_of(self, one)) end
+    if is_kept(self, record) then table.insert(entity.nodes, node_of(self, record)) end
   end
   return entity
 end
@@ -225,32 +227,36 @@ function restore.end_nodes(self, epoch)
   return not list[1] or ask(self, 1, "end_nodes", list)
 end
 
+-- A list of the records of nodes, since other coroutines change the tables.
+local function all_nodes(self)
+  local list = {}
+  for _, nodes in pairs(self.mine) do
+    for _, record in pairs(nodes) do list[#list + 1] = record end
+  end
+  return list
+end
+
 -- Nodes and client views on entities that others have entered, or may have restored: the shard that owns the entity
--- finds out whether they were lost. Other coroutines change the tables while this one waits.
+-- finds out whether they were lost.
 local function restore_foreign(self)
   local function is_foreign(id) return not self.outbox:owns(id) or self.barred[id] end
   local function put(name, id, make) -- make: events may come, and change `heard`, while the request waits for an owner
     local ok, reason = self:ask_owner(name, id, make)
     return ok or self.closed or tostring(reason):find("too often", 1, true)
   end
-  local list = {}
-  for _, record in pairs(self.records) do
-    if not record.foreign and record.area and not record.ends then list[#list + 1] = record end
-  end
-  for _, record in ipairs(list) do
-    if is_foreign(record.watcher) and not record.closed and not record.ends then
-      if not put("restore_node", record.watcher, function() return node_of(self, record) end) then record.ends = 0 end
-      self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
-      if record.ends or self.records[record.handle] ~= record then -- removed meanwhile, and added again here
-        self:ask_owner("remove_node", record.watcher, record.node, record.handle)
+  for _, record in ipairs(all_nodes(self)) do
+    if is_kept(self, record) and is_foreign(record.watcher) then
+      local done = put("restore_node", record.watcher, function() return node_of(self, record) end)
+      if record.to then
+        if not done then self:disown_record(record) end
+      else
+        if not done then record.ends = 0 end
+        self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
+        if record.ends or self.records[record.handle] ~= record then -- removed meanwhile, and added again here
+          self:ask_owner("remove_node", record.watcher, record.node, record.handle)
+        end
       end
     end
-  end
-  for _, handle in ipairs((sorted_keys(self.lent))) do
-    local one = self.lent[handle]
-    local foreign = one and is_foreign(one.watcher)
-    local function make() return node_of(self, one) end
-    if foreign and not put("restore_node", one.watcher, make) then self.lent[handle] = nil end
   end
   for _, id in ipairs((sorted_keys(self.views))) do
     local kept, view = self.views[id], is_foreign(id) and view_of(self, id)
@@ -278,9 +284,9 @@ local function end_unreceived(self)
     if list[key] ~= one or self.closed then return end
     self.client:receive(wire.lost_views(self.number, { select(2, ...), select(3, ...) or false }))
   end
-  for _, handle in ipairs((sorted_keys(self.lent))) do
-    local one = self.lent[handle]
-    if one then drop(self.lent, handle, one, one.to, "remove_node", one.watcher, one.node, handle) end
+  for _, record in ipairs(all_nodes(self)) do
+    local id, node = record.watcher, record.node
+    drop(self.mine[id] or {}, node, record, record.to, "remove_node", id, node, record.handle)
   end
   for _, id in ipairs((sorted_keys(self.views))) do
     local view = self.views[id]

@@ -1,6 +1,7 @@
 -- Nodes, overrides and client views of a world, as one of its clients asks for them: requests[name](self, ...) of
 -- member.lua, which return true and the answer, or false and what was wrong. What the owner has accepted is kept in
--- mine, lent (nodes with events for another service) and views: restore.lua brings it back after a death.
+-- `mine` (of nodes with events for another service, too: record.to) and `views`: restore.lua brings it back after a
+-- death.
 
 local argument = require "aoi.skynet.argument"
 local methods = require "aoi.skynet.methods"
@@ -67,12 +68,11 @@ local function finish(self, item, area)
   if not area then return end
   record.since = self.answered_at + 1
   record.area, record.positions, record.sight, record.linger = area, item.positions, item.sight, item.linger
-  if record.to then
-    self.lent[item.handle] = record
-  elseif self.records[item.handle] == record then -- else the node has already been closed
+  if not record.to then
+    if self.records[item.handle] ~= record then return end -- the node has already been closed
     self.client.inbox:since(item.handle, self.answered_at + 1)
-    self:own_record(record)
   end
+  self:own_record(record)
 end
 
 --- Overrides the method of Map.
@@ -106,14 +106,8 @@ local function request_join(self, e, nodes, handlers, view)
   return true
 end
 
--- What is kept of a node that this client has added: its record, or an entry of `lent`; nil: another has added it.
-local function kept_node(self, id, node)
-  local record = self.mine[id] and self.mine[id][node]
-  if record then return record end
-  for _, one in pairs(self.lent) do
-    if one.watcher == id and one.node == node then return one end
-  end
-end
+-- The record of a node that this client has added; nil: another has added it.
+local function kept_node(self, id, node) return self.mine[id] and self.mine[id][node] end
 
 for _, name in ipairs { "set_area", "set_radius", "set_facing", "set_mask" } do
   requests[name] = function(self, id, node, ...)
@@ -129,7 +123,8 @@ function requests.remove_node(self, id, node)
   local kept = kept_node(self, id, node)
   local ok, reason = self:ask_owner("remove_node", id, node)
   if not ok then return false, reason end
-  if kept then kept.ends, self.lent[kept.handle] = self.answered_at + 1, nil end
+  if kept then kept.ends = self.answered_at + 1 end
+  if kept and kept.to then self:disown_record(kept) end
   return true
 end
 
@@ -232,8 +227,8 @@ end
 
 --- Drops the nodes with events for other services on that entity, which have ended; node: that one alone.
 local function forget_lent(self, id, node)
-  for handle, one in pairs(self.lent) do
-    if one.watcher == id and (not node or one.node == node) then self.lent[handle] = nil end
+  for number, record in pairs(self.mine[id] or {}) do
+    if record.to and number == (node or number) then self:disown_record(record) end
   end
 end
 
