@@ -2,8 +2,10 @@
 -- end. The exchange of each client joins the mail of all shards for the epoch and applies the window (delivery.lua).
 --
 --   shard.clients[number]   slot, link: keys of the client in the post, once it has had a node here
---   shard.notes[client]     routes and refusals, which are delivered before the events of the epoch
---   shard.messages[client]  messages delivered behind the events; `packets`: a flat list id, bytes for client views
+--   shard.mail[client]      routes: of entities, and refusals, delivered before the events of the epoch; ended: groups
+--                           of nodes that end; messages: delivered behind the events; messages.packets: a flat list id,
+--                           bytes for client views; from drain on events: a message, and ends: the length of its head
+--                           and the nodes in it that end
 
 local clients = require "aoi.skynet.clients"
 local wire = require "aoi.skynet.wire"
@@ -23,15 +25,15 @@ function outlet.post() return wire.post(NO_LIMIT, NO_LIMIT) end
 
 --- shard: the new owner of the entity; 0: a move was refused; LEFT: another client has made that life leave.
 function outlet.note(self, client, id, shard, life)
-  table.insert(of(self.notes, client), wire.route(id, shard, life))
+  table.insert(of(of(self.mail, client), "routes"), wire.route(id, shard, life))
 end
 
 --- The message is delivered behind the events of the coming epoch.
-function outlet.put(self, client, message) table.insert(of(self.messages, client), message) end
+function outlet.put(self, client, message) table.insert(of(of(self.mail, client), "messages"), message) end
 
 --- packet: of the client view of that entity, made by wire.packet.
 function outlet.put_packet(self, client, id, packet)
-  local packets = of(of(self.messages, client), "packets")
+  local packets = of(of(of(self.mail, client), "messages"), "packets")
   packets[#packets + 1], packets[#packets + 2] = id, packet
 end
 
@@ -39,7 +41,7 @@ end
 -- for the node, its own client gets mail in any case, so that its exchange detects that this client is dead.
 function outlet.open_node(self, rec)
   if rec.number then return end
-  if rec.by ~= rec.client then of(self.messages, rec.client) end
+  if rec.by ~= rec.client then of(self.mail, rec.client) end
   local client = clients.of(self, rec.client)
   if not client.link then
     client.slot = self.post:subscribe(rec.client)
@@ -52,24 +54,21 @@ end
 --- A node of the client that is in no core ends: its handlers get leaves of the ids seen, bytes of that width each.
 function outlet.end_node(self, client, handle, seen, width)
   local group = string.pack("<I4BI4I4", handle, CLOSE | LONG | WIDTH[width], #seen // width, 0) .. seen
-  self.ended_nodes[client] = (self.ended_nodes[client] or "") .. group
+  local its = of(self.mail, client)
+  its.ended = (its.ended or "") .. group
 end
 
---- Returns the mail of an epoch by client: `routes`; `events`, a message, and `ends`, the length of its head and the
--- nodes in it that end; `ended`, groups of nodes that end; `messages`. And the number of events.
+--- Returns the mail of an epoch by client, with `routes` as one message, and the number of events.
 function outlet.drain(self, number)
-  local mail = {}
-  for client, notes in pairs(self.notes) do mail[client] = { routes = wire.routes(client, number, notes) } end
-  self.notes = {}
+  local mail = self.mail
+  self.mail = {}
+  for client, its in pairs(mail) do its.routes = its.routes and wire.routes(client, number, its.routes) end
   local events = self.post:collect(self.core, self.sight)
   self.post:send(function(client, message, ends)
     local its = of(mail, client)
     its.events, its.ends = message, ends
     return true
   end)
-  for client, groups in pairs(self.ended_nodes) do of(mail, client).ended = groups end
-  for client, messages in pairs(self.messages) do of(mail, client).messages = messages end
-  self.ended_nodes, self.messages = {}, {}
   for _, client in ipairs(self.ended_clients) do
     local c = self.clients[client]
     self.clients[client], mail[client] = nil, nil

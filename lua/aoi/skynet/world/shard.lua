@@ -9,7 +9,7 @@
 --   clients[number]          clients that have or had something here (clients.lua); link, slot: their keys in the post
 --   ents[id]                 owned entities, and those that enter in the coming epoch: the fields of any place, and
 --                            life, kind, entry = { x, y, z, batch } until the entity has entered
---   notes[client]            routes and refusals, which are sent with the events of the epoch
+--   mail[client]             what is sent to the client with the coming epoch: outlet.lua
 --   targets[target]          nodes with an override for the target, views that pin it: targets.lua, distant.lua
 --   moved[id]                the new owner of an entity that has been handed over, for a while
 --   forwarding[id]           the shard to which moves of the entity are forwarded with the coming epoch
@@ -62,8 +62,8 @@ function Shard.new(options)
     core = space, router = world.router(space, map, options.number, (options.epoch or 0) + 1),
     term = options.term or 0, terms = options.terms or {}, ready = options.term and options.epoch + 1 or 0,
     grace = options.grace or 100, renewed = 0, blank = options.lost, waits = options.lost, fulls = {},
-    restored = {}, lost_ids = {}, replaced = {}, revived = {}, ended = {}, superseded = {}, lost = {}, ended_nodes = {},
-    post = outlet.post(), clients = {}, notes = {}, messages = {},
+    restored = {}, lost_ids = {}, replaced = {}, revived = {}, ended = {}, superseded = {}, lost = {},
+    post = outlet.post(), clients = {}, mail = {},
     targets = {}, overriding = {}, asked = {}, asking = {}, passing = {}, expired = {},
     views = {}, quantum = options.quantum, fields = options.fields,
     traits = {}, trait_changes = {},
