@@ -301,11 +301,7 @@ function commands.of_sight(shard, _, name, ...)
   return shard.wall_named[found[1]], table.unpack(found, 2, found.n)
 end
 
-function commands.ids_here(shard)
-  local list = {}
-  for id in pairs(shard.ents) do list[#list + 1] = id end
-  return list, #list
-end
+function commands.ids_here(shard) return sorted_keys(shard.ents) end
 
 function commands.count_here(shard)
   local n = 0

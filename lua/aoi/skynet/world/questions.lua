@@ -148,29 +148,25 @@ end
 -- As a float: sums of integers would wrap around.
 local function real(value) return value + 0.0 end
 
--- How far an area reaches on each axis of the plane.
-local function extents(area)
-  if type(area) ~= "table" then return real(area), real(area) end
-  local ex = real(area.radius or 0)
-  local ey = ex
-  if type(area.extents) == "table" then ex, ey = real(area.extents[1]), real(area.extents[2]) end
-  for i, v in ipairs(type(area.points) == "table" and area.points or {}) do
-    if i % 2 == 1 then ex = math.max(ex, math.abs(real(v))) else ey = math.max(ey, math.abs(real(v))) end
+-- How far an area reaches on any axis.
+local function extent(area)
+  if type(area) ~= "table" then return real(area) end
+  local most = real(area.radius or 0)
+  for _, list in ipairs { area.extents or {}, area.points or {} } do
+    for _, v in ipairs(list) do most = math.max(most, math.abs(real(v))) end
   end
-  local margin, keep = area.margin or 0, real(area.keep or 0)
-  return math.max(ex + margin, keep), math.max(ey + margin, keep)
+  return math.max(most + (area.margin or 0), real(area.keep or 0))
 end
 
--- The same; 0, 0 for an invalid area, as the shards there report what is wrong with it.
+-- The same; 0 for an invalid area, as the shards there report what is wrong with it.
 local function reach(area)
-  local ok, ex, ey = pcall(extents, area)
-  if ok and ex >= 0 and ey >= 0 then return ex, ey end
-  return 0, 0
+  local ok, most = pcall(extent, area)
+  return ok and most >= 0 and most or 0
 end
 
 -- The shards within reach of any of these places, a list of n coordinates, as one rectangle; where a coordinate is
 -- invalid, one shard, which reports it.
-local function around(self, list, n, ex, ey)
+local function around(self, list, n, most)
   local low, high, sound = { math.huge, math.huge }, { -math.huge, -math.huge }, n > 0 and n % self.dimensions == 0
   for i = 0, n - 1 do
     local axis, v = i % self.dimensions + 1, list[i + 1]
@@ -180,7 +176,7 @@ local function around(self, list, n, ex, ey)
   if not sound then return function() return { 1 } end end
   local function middle(axis) return low[axis] / 2 + high[axis] / 2 end
   local function half(axis) return high[axis] / 2 - low[axis] / 2 end
-  return function() return self.around(middle(1), middle(2), half(1) + ex, half(2) + ey) end
+  return function() return self.around(middle(1), middle(2), half(1) + most, half(2) + most) end
 end
 
 function requests.near(self, ...)
@@ -188,24 +184,24 @@ function requests.near(self, ...)
   return gather(self, around(self, { ... }, self.dimensions, reach(area)), 1, 1, "near_here", ...)
 end
 
--- Like gather, for rows of an id and a number: sorted by number, then by id, as a space does it. A list of pairs.
-local function gather_by_number(self, find, name, ...)
+-- Like gather, for rows of an id and a number: sorted by number, then by id, as a space does it. The answer has the
+-- first `width` values of the first `most` rows.
+local function gather_by_number(self, find, most, width, name, ...)
   local ok, list, n = gather(self, find, 2, 1, name, ...)
   if not ok then return false, list end
-  local sorted = {}
-  for i = 1, n do sorted[i] = { list[2 * i - 1], list[2 * i] } end
-  table.sort(sorted, function(a, b) return a[2] < b[2] or a[2] == b[2] and a[1] < b[1] end)
-  return true, sorted
+  local rows, sorted = {}, {}
+  for i = 1, n do rows[i] = { list[2 * i - 1], list[2 * i] } end
+  table.sort(rows, function(a, b) return a[2] < b[2] or a[2] == b[2] and a[1] < b[1] end)
+  n = math.min(n, most)
+  for i = 1, n do table.move(rows[i], 1, width, width * (i - 1) + 1, sorted) end
+  return true, sorted, n
 end
 
 -- By time. The shards report an invalid radius.
 function requests.sweep(self, ...)
   local n = 2 * self.dimensions
-  local ok, hits = gather_by_number(self, around(self, { ... }, n, reach((select(n + 1, ...)))), "sweep_here", ...)
-  if not ok then return false, hits end
-  local list = {}
-  for i, hit in ipairs(hits) do list[2 * i - 1], list[2 * i] = hit[1], hit[2] end
-  return true, list, #hits
+  local find = around(self, { ... }, n, reach((select(n + 1, ...))))
+  return gather_by_number(self, find, math.huge, 2, "sweep_here", ...)
 end
 
 function requests.near_many(self, rows, area, mask)
@@ -235,11 +231,7 @@ function requests.nearest(self, ...)
   local n, radius = select(d + 1, ...)
   local bounded = math.type(radius) and radius >= 0
   local find = bounded and around(self, { ... }, d, reach(radius)) or all_shards(self)
-  local ok, found = gather_by_number(self, find, "nearest_here", ...)
-  if not ok then return false, found end
-  local list = {}
-  for i = 1, math.min(n, #found) do list[i] = found[i][1] end
-  return true, list, #list
+  return gather_by_number(self, find, n, 1, "nearest_here", ...)
 end
 
 function requests.count(self)
