@@ -43,9 +43,6 @@ local HAND_HEAD = "<i8I4i8I4I4I4I4I4B" -- then the position and the number of no
 local HAND = { [2] = HAND_HEAD .. "dd", [3] = HAND_HEAD .. "ddd" }
 local NODE = "<i8I4I4BBs2s4"
 local NODE_HEAD = "<i8I4I4BBs2I4" -- without the ids seen
-local HOME = "<i8I4I2"
-local LOST = "<i8I4B"
-local WANT = "<i8I4I2B"
 local TRAIT = "<i8I4Bs4"
 local ROW = "<i8I4I4B" -- then the position
 
@@ -100,17 +97,11 @@ function epoch.hand(hand, dimensions)
   return row
 end
 
-function epoch.home(id, life, shard) return spack(HOME, id, life, shard) end
-
 function epoch.trait(id, life, whole, traits)
   return spack(TRAIT, id, life, whole and 1 or 0, plain.write(traits))
 end
 
 function epoch.walls(state) return spack("<s4", plain.write { last = state.last, list = state.list }) end
-
-function epoch.lost(id, life, what) return spack(LOST, id, life, what) end
-
-function epoch.want(id, life, shard, what) return spack(WANT, id, life, shard, what) end
 
 function epoch.row(dimensions, id, client, batch, hops, x, y, z)
   return spack(ROW .. ("d"):rep(dimensions), id, client, batch, hops, x, y, z)
@@ -236,26 +227,6 @@ local function read_hand(bytes, at, dimensions)
   return hand, at
 end
 
-local function read_home(bytes, at)
-  local home = {}
-  home.id, home.life, home.shard, at = sunpack(HOME, bytes, at)
-  return home, at
-end
-
-local function read_lost(bytes, at)
-  local lost = {}
-  lost.id, lost.life, lost.what, at = sunpack(LOST, bytes, at)
-  if lost.what > epoch.ENDS then error("impossible end", 0) end
-  return lost, at
-end
-
-local function read_want(bytes, at)
-  local row = {}
-  row.id, row.life, row.shard, row.what, at = sunpack(WANT, bytes, at)
-  if row.what > epoch.HAS_ENDED or row.shard == 0 then error("an impossible want", 0) end
-  return row, at
-end
-
 local function read_trait(bytes, at)
   local row = {}
   row.id, row.life, row.whole, row.traits, at = sunpack(TRAIT, bytes, at)
@@ -280,9 +251,25 @@ local function read_row(bytes, at, dimensions)
 end
 
 local READERS = {
-  [epoch.HAND] = read_hand, [epoch.HOME] = read_home, [epoch.ROWS] = read_row, [epoch.LOST] = read_lost,
-  [epoch.TRAIT] = read_trait, [epoch.WALLS] = read_walls, [epoch.WANT] = read_want,
+  [epoch.HAND] = read_hand, [epoch.ROWS] = read_row, [epoch.TRAIT] = read_trait, [epoch.WALLS] = read_walls,
 }
+
+-- Rows of a fixed layout: tag, format, name of the function that writes a row, and names of the fields, its arguments.
+for _, layout in ipairs {
+  { epoch.HOME, "<i8I4I2", "home", "id", "life", "shard" },
+  { epoch.LOST, "<i8I4B", "lost", "id", "life", "what" },
+  { epoch.WANT, "<i8I4I2B", "want", "id", "life", "shard", "what" },
+} do
+  local tag, format, name = table.unpack(layout)
+  epoch[name] = function(...) return spack(format, ...) end
+  READERS[tag] = function(bytes, at)
+    local row, values = {}, { sunpack(format, bytes, at) }
+    for i = 4, #layout do row[layout[i]] = values[i - 3] end
+    local is_possible = (row.what or 0) <= epoch.ENDS and (tag ~= epoch.WANT or row.shard > 0) -- HAS_ENDED is ENDS
+    if not is_possible then error("an impossible row", 0) end
+    return row, values[#layout - 2]
+  end
+end
 
 local function read_section(bytes, count, reader, dimensions)
   local list, at = {}, 1
