@@ -360,8 +360,7 @@ function Triggers:stats()
   for _, t in ipairs(self.all) do
     stats.inside = stats.inside + self.inside[t.slot]
     for _, visit in pairs(t.visits or {}) do
-      if visit.state == visits.WAITING then stats.waiting = stats.waiting + 1 end
-      if visit.state == visits.REFUSED then stats.refused = stats.refused + 1 end
+      if visit.state ~= visits.INSIDE then stats[visit.state] = stats[visit.state] + 1 end
     end
   end
   return stats

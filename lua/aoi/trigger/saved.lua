@@ -25,7 +25,6 @@ local visits = require "aoi.trigger.visits"
 local saved = {}
 
 local VERSION = 1
-local STATES = { [visits.REFUSED] = "refused", [visits.WAITING] = "waiting", [visits.INSIDE] = "inside" }
 local OPTIONS = { "mask", "layers", "interval", "after", "once", "linger", "outside", "spent", "data", "second" }
 
 -- Saving ------------------------------------------------------------------------------------------------------------
@@ -33,7 +32,7 @@ local OPTIONS = { "mask", "layers", "interval", "after", "once", "linger", "outs
 local function save_visit(visit)
   local inside = visit.state == visits.INSIDE
   return {
-    target = visit.target, state = STATES[visit.state],
+    target = visit.target, state = visit.state,
     since = inside and visit.since or nil, stays = inside and visit.stays or nil,
     stay = visit.stay.place and visit.stay.order or nil, dwell = visit.dwell.place and visit.dwell.order or nil,
     linger = visits.lingers(visit) and visit.linger.order or nil,
@@ -194,11 +193,9 @@ end
 
 -- Overdue timers are an error, since an update could fire them any number of times.
 local function visit_fault(set, s, visit, time, known)
-  local fault = fault_of(visit, VISIT)
+  local fault = fault_of(visit, VISIT) or target_fault(set, s, visit.target, known)
   if fault then return fault end
   local inside = visit.state == "inside"
-  fault = target_fault(set, s, visit.target, known)
-  if fault then return fault end
   if (visit.since ~= nil) ~= inside or (visit.stays ~= nil) ~= inside then return "bad 'since' or 'stays'" end
   if (visit.stay ~= nil) ~= (inside and s.interval ~= nil) then return "bad 'stay'" end
   if visit.dwell and not (inside and s.after) then return "bad 'dwell'" end
@@ -285,10 +282,7 @@ local function trigger_fault(set, s, time, names)
     end
     key[s.name], names[s.id] = true, key
   end
-  fault = area_fault(set, s)
-  if fault then return fault end
-  if s.visits then return visits_fault(set, s, time) end
-  return plain_fault(set, s)
+  return area_fault(set, s) or (s.visits and visits_fault or plain_fault)(set, s, time)
 end
 
 -- Filters that were given to `add` are functions, which the caller provides. Returns them by index of the trigger.

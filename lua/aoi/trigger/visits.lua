@@ -17,7 +17,7 @@ local timers = require "aoi.timers"
 
 local visits = {}
 
-visits.REFUSED, visits.WAITING, visits.INSIDE = 0, 1, 2
+visits.REFUSED, visits.WAITING, visits.INSIDE = "refused", "waiting", "inside"
 -- Kinds of timers: three of a visit, and GATE, the timer of a trigger's cooldown.
 visits.STAY, visits.DWELL, visits.GATE, visits.LINGER = 1, 2, 3, 4
 
