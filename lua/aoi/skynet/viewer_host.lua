@@ -80,17 +80,16 @@ View.__index = View
 
 --- The cost for this service: a table with the number of open `pages`, `frames` made, and the `seconds` spent on them.
 function View:stats()
-  local view, pages = self.view, 0
-  for _ in pairs(view.sessions) do pages = pages + 1 end
-  return { pages = pages, frames = view.frames, seconds = view.seconds }
+  local pages = 0
+  for _ in pairs(self.sessions) do pages = pages + 1 end
+  return { pages = pages, frames = self.frames, seconds = self.seconds }
 end
 
 --- Ends the viewer's service. Closing twice is harmless.
 function View:close()
-  local view = served[self.service]
-  if not view then return end
+  if not served[self.service] then return end
   served[self.service] = nil
-  for number in pairs(view.sessions) do CMD.close(view, number) end
+  for number in pairs(self.sessions) do CMD.close(self, number) end
   pcall(skynet.call, self.service, "lua", "close")
 end
 
@@ -108,11 +107,11 @@ function host.serve(space, options)
   local started, service = pcall(skynet.newservice, "aoi/skynet/viewer_service", skynet.self(), address, port,
     options.token or "-")
   if not started then error(("the viewer cannot listen on %s:%d"):format(address, port), 2) end
-  local view = {
+  served[service] = setmetatable({
     find = find, options = options, interval = interval, sessions = {}, number = 0, seconds = 0, frames = 0,
-  }
-  served[service] = view
-  return setmetatable({ view = view, service = service, url = gate.url(address, port, options.token) }, View)
+    service = service, url = gate.url(address, port, options.token),
+  }, View)
+  return served[service]
 end
 
 return host

@@ -70,11 +70,10 @@ local function start_shard(shard, more)
   local o, options = world.options, more or {}
   local address = skynet.newservice("aoi/skynet/world/shardd")
   world.addresses[shard] = address
-  options.number, options.plan = shard, options.plan or o.plan
-  options.engine, options.dimensions = o.engine, o.dimensions
-  options.cell, options.journal, options.heartbeat, options.quantum = o.cell, o.journal, o.heartbeat, o.quantum
-  options.fields, options.sight = o.fields, o.sight
-  options.grace = math.ceil(100 * o.grace / math.max(1, o.interval))
+  for option, value in pairs(o) do
+    if options[option] == nil then options[option] = value end
+  end
+  options.number, options.grace = shard, math.ceil(100 * o.grace / math.max(1, o.interval))
   skynet.call(address, "lua", "start", options)
 end
 
