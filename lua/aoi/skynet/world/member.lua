@@ -285,12 +285,6 @@ local function claim_all(self, rows, n, values, row_of)
   return true, lives, owners, stamps
 end
 
--- A life of the entity has ended, and in that epoch what this client has had on it.
-local function end_life(self, id, epoch)
-  for _, record in pairs(self.mine[id] or {}) do record.ends = record.ends or epoch end
-  self:forget_lent(id)
-end
-
 -- Claims rows at their homes and enters them, shard after shard. Where a home dies or a tile changes hands meanwhile,
 -- its rows are claimed again. Adds to `done` the ids that have entered, and releases the claims of others. row_of: as
 -- of taken_text; more: what the one row enters with, as of the owner's `enter`. Returns true and its result, or false
@@ -313,7 +307,7 @@ local function enter_rows(self, rows, n, values, kind, done, row_of, more)
     elseif entered == true then
       for i = 1, #list, values do
         local z = values == 4 and list[i + 3] or nil
-        end_life(self, list[i], self.answered_at) -- the former one, of which the last words may be lost
+        self:end_life(list[i], self.answered_at) -- the former one, of which the last words may be lost
         self.outbox:keep(list[i], shard, lives[list[i]], kind, list[i + 1], list[i + 2], z)
         done[#done + 1] = list[i]
       end
@@ -392,7 +386,7 @@ function requests.leave(self, id)
   if not ok then return false, life end
   taking.forget(self, id)
   self.views[id] = nil
-  end_life(self, id, self.answered_at + 1)
+  self:end_life(id, self.answered_at + 1)
   self.left[id] = { life = life, epoch = self.epoch_seen }
   self.left_count = self.left_count + 1
   if self.left_count > MOST_LEFT then forget_left(self) end

@@ -136,13 +136,6 @@ end
 -- While this coroutine waits, the entity may leave, and its id enter again.
 local function is_own(self, id, life) return self.outbox:owns(id) == life end
 
--- The id has another life: what this client had on the former one has ended.
-local function give_up(self, id)
-  taking.forget(self, id)
-  for _, record in pairs(self.mine[id] or {}) do record.ends = 0 end
-  self:forget_lent(id)
-end
-
 -- Reclaims all entities at their homes. Returns lists of { id, life, stamp } of those that are lost, by the shard that
 -- must get them.
 local function reclaim(self)
@@ -154,8 +147,9 @@ local function reclaim(self)
       local id, life, shard = its.entities[5 * i - 4], its.entities[5 * i - 3], holders[i]
       if not is_own(self, id, life) then
         self.claimed[id] = nil
-      elseif not owner then
-        give_up(self, id)
+      elseif not owner then -- the id has another life
+        taking.forget(self, id)
+        self:end_life(id, 0)
       elseif owner == 0 then
         self.claimed[id] = true
         by_shard[shard] = by_shard[shard] or {}

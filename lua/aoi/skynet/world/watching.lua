@@ -232,6 +232,12 @@ local function forget_lent(self, id, node)
   end
 end
 
+--- A life of the entity has ended, and in that epoch what this client has had on it.
+local function end_life(self, id, epoch)
+  for _, record in pairs(self.mine[id] or {}) do record.ends = record.ends or epoch end
+  forget_lent(self, id)
+end
+
 --- Nodes and views have ended with the service that they named. list: of wire.read_lost_views.
 local function lose_views(self, list, n)
   for i = 1, 2 * n, 2 do
@@ -245,5 +251,5 @@ requests.take_over = taking.take_over
 return function(Member, into)
   for name, f in pairs(requests) do into[name] = f end
   Member.new_record, Member.request_node, Member.request_join = new_record, request_node, request_join
-  Member.lose_views, Member.forget_lent = lose_views, forget_lent
+  Member.lose_views, Member.forget_lent, Member.end_life = lose_views, forget_lent, end_life
 end
