@@ -15,7 +15,7 @@ local function whole(v) return type(v) == "number" and v % 1 == 0 end
 local function coordinate(v) return type(v) == "number" and v - v == 0 end
 local function boolean(v) return type(v) == "boolean" end
 
-options.is_whole, options.is_finite = whole, coordinate
+options.is_whole, options.is_finite, options.is_positive, options.is_delay = whole, coordinate, positive, delay
 
 local function list(v) return type(v) == "table" end
 

@@ -148,8 +148,6 @@ local function is_state(v) return v == "refused" or v == "waiting" or v == "insi
 local function is_true(v) return v == true end
 local function is_index(v) return check.is_whole(v) and v >= 1 end
 local function is_count(v) return check.is_whole(v) and v >= 0 and v < 2 ^ 53 end
-local function is_positive(v) return check.is_finite(v) and v > 0 end
-local function is_delay(v) return check.is_finite(v) and v >= 0 end
 
 -- Field -> { check, whether it is required }.
 local DATA = { version = { function(v) return v == VERSION end, true }, time = { check.is_finite, true } }
@@ -159,9 +157,9 @@ local TRIGGER = {
   region = { is_list }, area = { is_table, true }, mask = { check.is_whole }, layers = { check.is_whole },
   disabled = { is_true },
   filter = { function(v) return v == "own" or v == "shared" end },
-  interval = { is_positive }, after = { is_delay },
-  limit = { is_index }, cooldown = { is_positive }, once = { is_true }, spent = { is_true },
-  linger = { is_positive }, outside = { is_true }, second = { check.is_whole }, near = { is_list },
+  interval = { check.is_positive }, after = { check.is_delay },
+  limit = { is_index }, cooldown = { check.is_positive }, once = { is_true }, spent = { is_true },
+  linger = { check.is_positive }, outside = { is_true }, second = { check.is_whole }, near = { is_list },
   ready = { check.is_finite },
   data = { function() return true end }, targets = { is_list }, visits = { is_list }, gate = { is_index },
 }
