@@ -168,11 +168,13 @@ local function list_processes(nodes, here)
   return list, homes
 end
 
-local function complete()
+-- The names of the processes for which the world waits.
+local function missing()
+  local names = {}
   for _, process in ipairs(world.processes) do
-    if not process.boot then return false end
+    if not process.boot then names[#names + 1] = process.name end
   end
-  return true
+  return names
 end
 
 -- Takes the answer of a process that was asked for the world. Returns whether asking is over.
@@ -219,11 +221,7 @@ end
 local function remind()
   skynet.sleep(500)
   while not (world.started or world.reason) do
-    local names = {}
-    for _, process in ipairs(world.processes) do
-      if not process.boot then names[#names + 1] = process.name end
-    end
-    skynet.error(("aoi: world '%s' waits for %s"):format(name, table.concat(names, ", ")))
+    skynet.error(("aoi: world '%s' waits for %s"):format(name, table.concat(missing(), ", ")))
     skynet.sleep(3000)
   end
 end
@@ -243,7 +241,7 @@ local function begin_world(options)
     local node = find_running(world.processes)
     if node then return join(node) end
     world.founder = true
-    if complete() then run() else remind() end
+    if missing()[1] then remind() else run() end
   end)
 end
 
@@ -266,7 +264,7 @@ function CMD.join(_, node, boot)
   if not world.founder then return { wait = true } end
   if not index then return { refused = ("process '%s' is none of the world's nodes"):format(node) } end
   world.processes[index].boot = boot
-  if not complete() then return { wait = true } end
+  if missing()[1] then return { wait = true } end
   if not world.started then
     world.started = true
     skynet.fork(run)
