@@ -79,7 +79,7 @@ static void of_a_shape(void) {
     DAMAGE(double, p->extents[1], NAN);
     DAMAGE(double, p->margin, 2);
     DAMAGE(double, p->margin, 0);
-    DAMAGE(double, p->hole[1], 2);
+    DAMAGE(double, p->inner[1], 2);
     DAMAGE(uint8_t, s->world.nodes[n.index].flags, 0);
     EXPECT(aoi_remove_node(s, n) == AOI_OK);
 }
@@ -119,7 +119,7 @@ static void of_the_grid(void) {
     DAMAGE(uint32_t, y->count, y->count + 1);
     DAMAGE(double, y->borders.leave_max[0], y->borders.leave_max[0] / 2);
     DAMAGE(bool, y->crowd, !y->crowd);
-    DAMAGE(uint64_t, g->seldom, ~g->seldom);
+    DAMAGE(uint64_t, g->rare, ~g->rare);
     DAMAGE(uint32_t, s->world.entities[e].place.slot, s->world.entities[e].place.slot + 1);
 }
 

@@ -45,7 +45,7 @@ static bool in_box(const aoi_bounds *b, const double *w, const double *t) {
 }
 
 static bool in_hole(const aoi_bounds *b, const double *w, const double *t) {
-    return b->hole[0] >= 0 && b->hole[1] >= 0 && in_side(w[0], t[0], b->hole[0]) && in_side(w[1], t[1], b->hole[1]);
+    return b->inner[0] >= 0 && b->inner[1] >= 0 && in_side(w[0], t[0], b->inner[0]) && in_side(w[1], t[1], b->inner[1]);
 }
 
 static bool in_ball(const double *w, const double *t, double r) {
@@ -123,7 +123,7 @@ static void expect_candidates(uint32_t mover, const double *to) {
             if (t == owner || (mover != t && mover != owner)) continue;
             const double *w0 = before(owner), *w1 = owner == mover ? to : m.w.entities[owner].pos;
             const double *t0 = before(t), *t1 = t == mover ? to : m.w.entities[t].pos;
-            if (!aoi_may_see(m.w.nodes + n, m.w.entities[t].kind)) continue;
+            if (!aoi_node_matches(m.w.nodes + n, m.w.entities[t].kind)) continue;
             if (may_change(n, w0, w1, t0, t1)) EXPECT(m.seen[n][t] == 1);
         }
     }
@@ -295,7 +295,7 @@ static aoi_bounds random_bounds(aoi_area_record *area, int flags) {
     double keep = random_below(2) ? r : r * 1.25;
     b.reach[0] = b.reach[1] = keep;
     b.reach[2] = m.w.dims < 3 ? INFINITY : keep;
-    b.hole[0] = b.hole[1] = r;
+    b.inner[0] = b.inner[1] = r;
     switch (random_below(10)) {
     case 8:
     case 9:
@@ -303,21 +303,21 @@ static aoi_bounds random_bounds(aoi_area_record *area, int flags) {
         b.shape = m.w.dims < 3 || random_below(2) ? AOI_SECTOR : AOI_CYLINDER;
         for (int a = 0; a < 2; a++) b.reach[a] = fmax(r, 1e-150) * (1 + 0x1p-40);
         if (random_below(2)) b.reach[2] = INFINITY;
-        b.hole[0] = b.hole[1] = b.shape == AOI_SECTOR ? -1 : aoi_inner_extent(2, AOI_CIRCLE, r);
+        b.inner[0] = b.inner[1] = b.shape == AOI_SECTOR ? -1 : aoi_inner_extent(2, AOI_CIRCLE, r);
         break;
     case 0:
-        b.reach[1] = b.hole[1] = random_length();
+        b.reach[1] = b.inner[1] = random_length();
         if (random_below(2)) b.reach[0] = r;
         if (random_below(2)) b.reach[2] = INFINITY;
         b.shape = AOI_BOX;
         break;
     case 1:
-        b.hole[0] = b.hole[1] = -1;
+        b.inner[0] = b.inner[1] = -1;
         if (random_below(2)) b.reach[2] = INFINITY;
         if (random_below(2) && r < 1e14) { /* with a circle for a box */
             keep = r;
             b.reach[0] = b.reach[1] = r * 1.42;
-            b.hole[0] = b.hole[1] = r * 0.7;
+            b.inner[0] = b.inner[1] = r * 0.7;
             b.round = aoi_is_round(AOI_POLYGON, &(aoi_shape){.farthest = (float)(r * 1.4143)}, b.reach);
         }
         b.shape = AOI_POLYGON;
@@ -327,7 +327,7 @@ static aoi_bounds random_bounds(aoi_area_record *area, int flags) {
     case 4:
         b.shape = AOI_CIRCLE;
         for (int a = 0; a < 3; a++) b.reach[a] = fmax(keep, 1e-150) * (1 + 0x1p-40);
-        b.hole[0] = b.hole[1] = aoi_inner_extent(m.w.dims, AOI_CIRCLE, r);
+        b.inner[0] = b.inner[1] = aoi_inner_extent(m.w.dims, AOI_CIRCLE, r);
         break;
     default:
         break;
@@ -349,7 +349,7 @@ static void set_bounds(uint32_t n, const aoi_bounds *b, const aoi_area_record *a
     bool derived = b->shape == AOI_CIRCLE || b->shape == AOI_SQUARE;
     const double square[] = {-1, -1, 1, -1, 1, 1, -1, 1};
     if (!shapes[n] && !(shapes[n] = malloc(aoi_shape_bytes(4)))) abort();
-    *shapes[n] = (aoi_shape){.hole = {b->hole[0], b->hole[1]}, .height = b->reach[2], .corners = 4};
+    *shapes[n] = (aoi_shape){.inner = {b->inner[0], b->inner[1]}, .height = b->reach[2], .corners = 4};
     shapes[n]->half_height = b->reach[2];
     shapes[n]->facing = random_below(8) * 0.785398163397448310, shapes[n]->angle = 0.1 + random_below(31) * 0.2;
     shapes[n]->fx = cos(shapes[n]->facing), shapes[n]->fy = sin(shapes[n]->facing),
@@ -382,7 +382,7 @@ static void add_one_node(void) {
                                      .flags = random_below(5) ? 0 : AOI_NODE_SILENT,
                                      .level = AOI_NONE};
     aoi_bounds b = random_bounds(&area, m.w.nodes[n].flags);
-    if (random_below(16) == 0) b.reach[0] = b.reach[1] = b.hole[0] = b.hole[1] = INFINITY, b.shape = AOI_SQUARE;
+    if (random_below(16) == 0) b.reach[0] = b.reach[1] = b.inner[0] = b.inner[1] = INFINITY, b.shape = AOI_SQUARE;
     set_bounds(n, &b, &area);
     m.w.entities[owner].nodes = n;
     m.in_use[m.node_count++] = n;
@@ -475,11 +475,11 @@ static void choose_movers(void) {
     uint32_t stay = random_below(4) ? 0 : random_below(m.alive_count + 1);
     m.w.moved = m.w.mover_count = 0;
     EXPECT(AOI_GROW(&m.w.memory, m.w.movers, m.w.mover_cap, m.alive_count) &&
-           AOI_GROW(&m.w.memory, m.w.ways, m.w.way_cap, m.alive_count * (size_t)m.w.dims));
+           AOI_GROW(&m.w.memory, m.w.ends, m.w.end_cap, m.alive_count * (size_t)m.w.dims));
     bool some_far = random_below(3) == 0;
     for (uint32_t k = stay; k < m.alive_count; k++) {
         aoi_entity_record *e = m.w.entities + m.alive[k];
-        double *goes = aoi_way_of(&m.w, m.w.mover_count), height = e->pos[2];
+        double *goes = aoi_mover_end(&m.w, m.w.mover_count), height = e->pos[2];
         m.w.movers[m.w.mover_count] = m.alive[k];
         bool far = some_far && random_below(16) == 0;
         for (int a = 0; a < 2; a++) {
@@ -500,7 +500,7 @@ static void move_many(void) {
     for (uint32_t i = 0; i < m.w.mover_count; i++) {
         uint32_t entity = m.w.movers[i];
         aoi_entity_record *e = m.w.entities + entity;
-        double *way = aoi_way_of(&m.w, i), to[3] = {0};
+        double *way = aoi_mover_end(&m.w, i), to[3] = {0};
         memcpy(to, way, size);
         forget();
         if (placed) {
@@ -546,7 +546,7 @@ static void close_mock(void) {
     AOI_FREE(&m.w.memory, m.w.candidates, m.w.candidate_cap);
     AOI_FREE(&m.w.memory, m.w.hits, m.w.hit_cap);
     AOI_FREE(&m.w.memory, m.w.movers, m.w.mover_cap);
-    AOI_FREE(&m.w.memory, m.w.ways, m.w.way_cap);
+    AOI_FREE(&m.w.memory, m.w.ends, m.w.end_cap);
     EXPECT(host.used == 0 && host.blocks == 0);
 }
 
@@ -558,7 +558,7 @@ static void leave_all(void) {
     size_t own = m.index.engine->class->size + m.w.entity_cap * sizeof *m.w.entities +
                  m.w.node_cap * sizeof *m.w.nodes + m.w.area_cap * sizeof *m.w.areas +
                  m.w.candidate_cap * sizeof *m.w.candidates + m.w.hit_cap * sizeof *m.w.hits +
-                 m.w.mover_cap * sizeof *m.w.movers + m.w.way_cap * sizeof *m.w.ways;
+                 m.w.mover_cap * sizeof *m.w.movers + m.w.end_cap * sizeof *m.w.ends;
     EXPECT(m.w.memory.used <= own + 2 * AOI_CACHE_LINE); /* two of the arrays begin at a line */
     expect_sound();
 }

@@ -112,12 +112,12 @@ static int idle_side(const area *k, const double *from, const double *to, const 
 }
 
 static aoi_borders borders_of(const area *k) {
-    aoi_bounds b = {.reach = {k->keep, k->keep, INFINITY}, .hole = {k->r, k->r}, .shape = AOI_SQUARE};
+    aoi_bounds b = {.reach = {k->keep, k->keep, INFINITY}, .inner = {k->r, k->r}, .shape = AOI_SQUARE};
     if (k->round) {
         b.shape = AOI_CIRCLE;
         for (int a = 0; a < 2; a++) {
             b.reach[a] = k->keep * (1 + 0x1p-40);
-            b.hole[a] = k->r * (0.70710678118654752 * (1 - 0x1p-40));
+            b.inner[a] = k->r * (0.70710678118654752 * (1 - 0x1p-40));
         }
     }
     return aoi_borders_of(2, &b);

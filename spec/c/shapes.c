@@ -1,4 +1,4 @@
-/* Bounds of shapes: what is inside an area is within its reach and its height, what is in its hole is inside; for random
+/* Bounds of shapes: what is inside an area is within its reach and its height, what is in its inner is inside; for random
  * areas of every shape, with numbers at the ends of the double's range, and for targets close to each border. */
 #include "core/shapes.h"
 
@@ -59,12 +59,12 @@ static bool within(double w, double t, double reach) {
     return w - reach <= t && t <= w + reach;
 }
 
-/* Of squares and boxes the hole is the rule's own box; of what is round it is known by the distance. */
-static bool in_hole(int shape, const double *hole, const double *w, const double *t) {
-    if (hole[0] < 0 || hole[1] < 0) return false;
+/* Of squares and boxes the inner is the rule's own box; of what is round it is known by the distance. */
+static bool in_hole(int shape, const double *inner, const double *w, const double *t) {
+    if (inner[0] < 0 || inner[1] < 0) return false;
     if (shape == AOI_CIRCLE || shape == AOI_CYLINDER)
-        return fabs(t[0] - w[0]) <= hole[0] && fabs(t[1] - w[1]) <= hole[1];
-    return within(w[0], t[0], hole[0]) && within(w[1], t[1], hole[1]);
+        return fabs(t[0] - w[0]) <= inner[0] && fabs(t[1] - w[1]) <= inner[1];
+    return within(w[0], t[0], inner[0]) && within(w[1], t[1], inner[1]);
 }
 
 static void bounds_hold(int scene, int dims) {
@@ -85,7 +85,7 @@ static void bounds_hold(int scene, int dims) {
             aoi_zone zone = aoi_zone_of(dims, a.shape, &is.area, w, t);
             bool reached = within(w[0], t[0], is.reach[0]) && within(w[1], t[1], is.reach[1]);
             bool high = dims == 2 || within(w[2], t[2], bounds.reach[2]);
-            bool deep = in_hole(a.shape, bounds.hole, w, t);
+            bool deep = in_hole(a.shape, bounds.inner, w, t);
             if (zone != AOI_OUTSIDE) EXPECT(reached && high);
             if (zone == AOI_BETWEEN) EXPECT(is.margined);
             if (deep && dims == 2) EXPECT(zone == AOI_INSIDE);

@@ -101,7 +101,7 @@ static void claims_are_what_the_rule_says(int dims) {
     aoi_space *s;
     aoi_entity e;
     EXPECT(aoi_open(&o, &s) == AOI_OK && aoi_enter(s, 1, (double[3]){0}, 1, &e) == AOI_OK);
-    join_tick t = {.space = s, .world = &s->world, .scale = 200, .way = 2, .reach = 64, .low = -100, .high = 100};
+    join_tick t = {.space = s, .world = &s->world, .scale = 200, .step = 2, .reach = 64, .low = -100, .high = 100};
     for (int c = 0; c < 6; c++) t.column[c] = columns[c];
     for (int run = 0; run < RUNS / 8; run++) {
         aoi_area area = random_shape(dims);

@@ -57,16 +57,16 @@ static uint32_t index_seek(const aoi_index *ix, uint32_t hash, uint32_t value) {
 }
 
 void aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value) {
-    uint32_t hole = index_seek(ix, hash, value), mask = ix->size - 1;
-    if (hole == AOI_NONE) return;
-    for (uint32_t i = (hole + 1) & mask; ix->slots[i].value != AOI_NONE; i = (i + 1) & mask) {
+    uint32_t gap = index_seek(ix, hash, value), mask = ix->size - 1;
+    if (gap == AOI_NONE) return;
+    for (uint32_t i = (gap + 1) & mask; ix->slots[i].value != AOI_NONE; i = (i + 1) & mask) {
         uint32_t home = ix->slots[i].hash & mask;
-        if (((i - home) & mask) >= ((i - hole) & mask)) { /* its probe path goes over the hole */
-            ix->slots[hole] = ix->slots[i];
-            hole = i;
+        if (((i - home) & mask) >= ((i - gap) & mask)) { /* its probe path goes over the gap */
+            ix->slots[gap] = ix->slots[i];
+            gap = i;
         }
     }
-    ix->slots[hole].value = AOI_NONE;
+    ix->slots[gap].value = AOI_NONE;
     ix->count--;
 }
 

@@ -441,18 +441,18 @@ static inline void aoi_lanes_distances2(const float *places, const uint32_t *whi
  * True if any lies between inside[k] and outside[k], bounds included, or is infinite. */
 static inline bool aoi_lanes_steps(const float *numbers, uint32_t n, const float *inside, const float *outside,
                                    uint32_t many, uint32_t *steps) {
-    aoi_i32x4 doubt = aoi_i32_all(0), finite = aoi_i32_all(-1);
+    aoi_i32x4 unsure = aoi_i32_all(0), finite = aoi_i32_all(-1);
     for (uint32_t i = 0; i < n; i += 4) {
         const aoi_f32x4 d = aoi_f32_load(numbers + i);
         aoi_i32x4 passed = aoi_i32_all(0);
         finite = aoi_i32_and(finite, aoi_f32_atmost(d, aoi_f32_all(FLT_MAX)));
         for (uint32_t k = 0; k < many; k++) {
             passed = aoi_i32_sub(passed, aoi_f32_above(d, aoi_f32_all(outside[k])));
-            doubt = aoi_i32_or(doubt, aoi_lanes_between(d, inside[k], outside[k]));
+            unsure = aoi_i32_or(unsure, aoi_lanes_between(d, inside[k], outside[k]));
         }
         memcpy(steps + i, &passed, sizeof passed);
     }
-    return aoi_i32_bits(doubt) != 0 || aoi_i32_bits(finite) != 15;
+    return aoi_i32_bits(unsure) != 0 || aoi_i32_bits(finite) != 15;
 }
 
 /* The lowest bit's number; bits is not 0. */

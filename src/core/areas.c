@@ -33,7 +33,7 @@ void aoi_release_node(aoi_space *s, uint32_t node) {
 bool aoi_next_freed(aoi_space *s, uint64_t *user_data) {
     uint32_t n = s->freed_node;
     if (n == AOI_NONE) {
-        aoi_give_back(s);
+        aoi_release_storage(s);
         return false;
     }
     s->freed_node = s->world.nodes[n].home;

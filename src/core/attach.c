@@ -24,7 +24,7 @@ static void free_seats(aoi_space *s) {
     if (!s->attached) AOI_CLEAR(&s->world.memory, s->seats, s->seat_cap);
 }
 
-static void put_off(aoi_space *s, uint32_t passenger) {
+static void detach_passenger(aoi_space *s, uint32_t passenger) {
     aoi_seat *seat = s->seats + passenger;
     uint32_t *link = &s->seats[seat->carrier].first;
     while (*link != passenger) link = &s->seats[*link].next;
@@ -35,8 +35,8 @@ static void put_off(aoi_space *s, uint32_t passenger) {
 
 void aoi_unseat(aoi_space *s, uint32_t entity) {
     if (entity >= s->seat_cap) return;
-    if (s->seats[entity].carrier != AOI_NONE) put_off(s, entity);
-    while (s->seats[entity].first != AOI_NONE) put_off(s, s->seats[entity].first);
+    if (s->seats[entity].carrier != AOI_NONE) detach_passenger(s, entity);
+    while (s->seats[entity].first != AOI_NONE) detach_passenger(s, s->seats[entity].first);
     free_seats(s);
 }
 
@@ -91,7 +91,7 @@ static bool may_attach(const aoi_space *s, uint32_t entity, uint32_t carrier) {
 
 static void seat_on(aoi_space *s, uint32_t entity, uint32_t carrier, const double *offset) {
     aoi_seat *seat = s->seats + entity;
-    if (seat->carrier != AOI_NONE) put_off(s, entity);
+    if (seat->carrier != AOI_NONE) detach_passenger(s, entity);
     memcpy(seat->offset, offset, (size_t)s->world.dims * sizeof *offset);
     seat->carrier = carrier;
     seat->next = s->seats[carrier].first;
@@ -115,7 +115,7 @@ static int attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const 
     double to[3];
     if (e == AOI_NONE || (c == AOI_NONE && !AOI_IS_NULL(carrier))) return AOI_EGONE;
     if (c == AOI_NONE) {
-        if (seat_of(s, e).carrier != AOI_NONE) put_off(s, e);
+        if (seat_of(s, e).carrier != AOI_NONE) detach_passenger(s, e);
         free_seats(s);
         return AOI_OK;
     }

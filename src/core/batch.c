@@ -165,7 +165,7 @@ static int leave_ids(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
         while (i-- > 0) w->entities[aoi_slot_of_id(s, ids[i])].mover = AOI_NONE;
         return result;
     }
-    for (size_t k = 0; k < n; k++) aoi_take_out(s, aoi_slot_of_id(s, ids[k]));
+    for (size_t k = 0; k < n; k++) aoi_remove_entity(s, aoi_slot_of_id(s, ids[k]));
     aoi_commit(s);
     return AOI_OK;
 }

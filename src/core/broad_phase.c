@@ -83,11 +83,11 @@ void aoi_broad_remove_node(aoi_broad_phase *b, uint32_t node) {
 
 bool aoi_broad_resize_node(aoi_broad_phase *b, uint32_t node, const aoi_bounds *now) {
     aoi_bounds was = aoi_bounds_of(b->world, node);
-    aoi_grid_seat seat;
+    aoi_grid_place place;
     assert(aoi_is_bounded(b->world->nodes + node) && now->reach[0] <= DBL_MAX);
-    if (!aoi_grid_reserve(&b->grid, node, now, &seat) || !set_node(b, node, now)) return false;
+    if (!aoi_grid_reserve(&b->grid, node, now, &place) || !set_node(b, node, now)) return false;
     if (!aoi_is_taken(b->world, now)) remove_taken(b, node, &was);
-    aoi_grid_resize_node(&b->grid, node, now, seat);
+    aoi_grid_resize_node(&b->grid, node, now, place);
     return true;
 }
 

@@ -36,7 +36,7 @@ bool aoi_broad_resize_node(aoi_broad_phase *b, uint32_t node, const aoi_bounds *
 
 /* From where the record has the entity, which the caller changes afterwards.  propose: with candidates for every pair of it
  * and a bounded node of another entity, or of a node of its own and another entity, that may have changed: all but those
- * that are in the hole before and after, those that are out of the box before and after, those whose target the node does
+ * that are in the inner before and after, those that are out of the box before and after, those whose target the node does
  * not look for, all of idle nodes, and those that the rule has in one zone before and after.  Each pair at most once. */
 bool aoi_broad_move(aoi_broad_phase *b, uint32_t entity, const double *to, bool propose);
 

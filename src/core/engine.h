@@ -12,9 +12,9 @@
  *
  * Bounds.  To an index the area of a node is a box around its owner, half-extents `reach`, bounds inclusive in IEEE double
  * exactly as written: pos - reach <= t && t <= pos + reach.  Outside of the box a target is surely not seen, or never loses
- * or gains by moving.  Within the rectangle of half-extents `hole` around the owner (first two axes) a target is surely
- * inside as long as the heights do not change; hole < 0: there is no such rectangle.  Squares and boxes without a margin are
- * plain: only the box's border matters, on every axis.  That does not follow from hole == reach, since a margin may be lost
+ * or gains by moving.  Within the rectangle of half-extents `inner` around the owner (first two axes) a target is surely
+ * inside as long as the heights do not change; inner < 0: there is no such rectangle.  Squares and boxes without a margin are
+ * plain: only the box's border matters, on every axis.  That does not follow from inner == reach, since a margin may be lost
  * to rounding on the first two axes and not on the third.  Nodes of infinite reach are the space's own affair: an engine is
  * never called about them.
  *
@@ -53,7 +53,7 @@ struct aoi_engine_class {
     /* Moves the entity in the engine's structure from where its record has it to `to`; the grid has it there already.
      * propose: adds a candidate for every pair of it and a node of another entity, or of a node of its own and another
      * entity, that passes the border of the box, of nodes that the engine takes; not those whose target the node does not
-     * look for (aoi_may_see).  Each pair at most once; others may be among them. */
+     * look for (aoi_node_matches).  Each pair at most once; others may be among them. */
     int (*move)(aoi_engine *, uint32_t entity, const double *to, bool propose);
 
     void (*tidy)(aoi_engine *); /* while there are entities: gives back what is not needed any more */

@@ -20,7 +20,7 @@ static uint32_t queue_hash(const aoi_queued *e) {
     return aoi_hash64(((uint64_t)e->node << 32 | e->entity) + (uint64_t)e->life * 0x10000001);
 }
 
-static void queue_forget_index(aoi_event_queue *q) {
+static void queue_clear_index(aoi_event_queue *q) {
     if (q->index.count) aoi_index_clear(&q->index);
     q->indexed = 0;
 }
@@ -28,7 +28,7 @@ static void queue_forget_index(aoi_event_queue *q) {
 /* All events of former calls that wait are in the index, with room for one more. */
 static bool queue_index_ready(aoi_memory *m, aoi_event_queue *q) {
     if (q->indexed == q->call) return true;
-    if (q->index.count > 2 * (size_t)q->count) queue_forget_index(q); /* most are of events that have been taken */
+    if (q->index.count > 2 * (size_t)q->count) queue_clear_index(q); /* most are of events that have been taken */
     if (!aoi_index_reserve(m, &q->index, q->index.count + (size_t)(q->call - q->indexed))) return false;
     for (uint32_t i = q->indexed > q->head ? q->indexed : q->head; i < q->call; i++)
         if (!q->events[i].cancelled) aoi_index_add(&q->index, queue_hash(q->events + i), i);
@@ -58,7 +58,7 @@ static void queue_close_gaps(aoi_event_queue *q, uint32_t from) {
     q->top = to;
     q->parted_end = 0;
     if (q->head > from) q->head = from;
-    if (q->indexed > from) queue_forget_index(q);
+    if (q->indexed > from) queue_clear_index(q);
 }
 
 static void queue_reverse(aoi_queued *e, uint32_t n) {
@@ -97,7 +97,7 @@ static void queue_partition(aoi_memory *m, aoi_event_queue *q, uint32_t begin) {
     for (late = from; late < q->top && (e[late].cancelled || e[late].kind == AOI_ENTER);) late++;
     if (late < q->top) {
         if (q->count < q->top - q->head) queue_close_gaps(q, from);
-        else if (q->indexed > from) queue_forget_index(q);
+        else if (q->indexed > from) queue_clear_index(q);
         aoi_queued *room = NULL;
         uint32_t n = q->top - from, i = from;
         for (enters = n > q->cap - q->top ? 0 : n; n > q->cap - q->top && i < q->top; i++)
@@ -171,7 +171,7 @@ void aoi_queue_commit(aoi_memory *m, aoi_event_queue *q) {
     if (q->late) queue_partition(m, q, q->call);
 }
 
-void aoi_queue_take_out(aoi_event_queue *q, uint32_t i) {
+void aoi_queue_remove(aoi_event_queue *q, uint32_t i) {
     if (i < q->indexed) aoi_index_remove(&q->index, queue_hash(q->events + i), i);
     q->events[i].cancelled = true;
     q->ordered_end = q->top;
@@ -189,7 +189,7 @@ bool aoi_queue_withdraw(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32
                (q->events[i].node != node || q->events[i].entity != entity || q->events[i].life != life))
             i++;
     if (i >= q->top || q->events[i].kind != AOI_ENTER) return false; /* AOI_NONE is beyond the top */
-    aoi_queue_take_out(q, i);
+    aoi_queue_remove(q, i);
     return true;
 }
 
@@ -197,7 +197,7 @@ void aoi_queue_clear(aoi_event_queue *q) {
     q->peak = q->top > q->peak ? q->top : q->peak - q->peak / 8;
     q->head = q->top = q->count = q->call = q->ordered_end = q->parted_end = 0;
     q->enters = q->entered = false;
-    queue_forget_index(q);
+    queue_clear_index(q);
 }
 
 /* ---- check ------------------------------------------------------------------------------------------------------- */

@@ -89,8 +89,8 @@ int aoi_queue_waiting(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32_t
 /* Outside of a call: cancels the enter of this pair, if it waits. */
 bool aoi_queue_withdraw(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life);
 
-void aoi_queue_clear(aoi_event_queue *q);                /* all are taken */
-void aoi_queue_take_out(aoi_event_queue *q, uint32_t i); /* takes one that waits, not the oldest */
+void aoi_queue_clear(aoi_event_queue *q);              /* all are taken */
+void aoi_queue_remove(aoi_event_queue *q, uint32_t i); /* takes one that waits, not the oldest */
 /* All leaves before all enters, otherwise in the same order, behind those whose order is fixed; then all are fixed. */
 void aoi_queue_leaves_first(aoi_memory *m, aoi_event_queue *q);
 const char *aoi_queue_check(const aoi_event_queue *q);

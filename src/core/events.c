@@ -43,7 +43,7 @@ static bool take_event_from(aoi_space *s, aoi_event_queue *q, const aoi_event *w
             continue;
         aoi_read_event(s, e, out);
         aoi_queued taken = *e;
-        aoi_queue_take_out(q, i);
+        aoi_queue_remove(q, i);
         aoi_notify_taken(s, &taken);
         aoi_count_taken(s, taken.node);
         return true;

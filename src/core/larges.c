@@ -106,7 +106,7 @@ static const aoi_large_place *first_place(const aoi_large_level *level, double x
 /* How far it goes in the batch on the axis on which it goes farthest, heights included: the grid is asked for nodes by
  * all of them; 0 if it is no mover. */
 static double step_of(const aoi_space *s, uint32_t entity) {
-    return aoi_way_length(s->world.dims, aoi_position_before(&s->world, entity), s->world.entities[entity].pos);
+    return aoi_chebyshev(s->world.dims, aoi_position_before(&s->world, entity), s->world.entities[entity].pos);
 }
 
 static aoi_large_place large_place_of(const aoi_space *s, uint32_t entity, const double *at, double slack) {
@@ -249,7 +249,7 @@ static void add_pairs_of_node(aoi_space *s, uint32_t node, const double *from, c
 }
 
 /* Into the hits: nodes for which its way may have changed something, when they have gone no farther than the slack. */
-static void find_around_way(aoi_space *s, uint32_t entity, const double *from, const double *to, double slack) {
+static void find_around_move(aoi_space *s, uint32_t entity, const double *from, const double *to, double slack) {
     bool solid = s->world.dims == 3 && (slack > 0 || from[2] != to[2]);
     aoi_grid_target t = {from, to, aoi_extent_of(s, entity), slack, solid};
     s->world.hit_count = 0;
@@ -262,7 +262,7 @@ void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from,
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
         if (aoi_is_bounded(w->nodes + n)) add_pairs_of_node(s, n, from, to);
     if (!aoi_is_large(s, entity)) return;
-    find_around_way(s, entity, from, to, 0);
+    find_around_move(s, entity, from, to, 0);
     for (uint32_t i = 0; i < w->hit_count; i++) add_large_pair(s, w->hits[i], entity);
 }
 
@@ -279,12 +279,12 @@ void aoi_add_large_changes(aoi_space *s) {
         if (!sorted) sort_places(s, l->slack = slack);
         sorted = true;
         for (uint32_t n = w->entities[e].nodes; n != AOI_NONE; n = w->nodes[n].next)
-            if (aoi_is_bounded(w->nodes + n)) add_pairs_of_node(s, n, aoi_way_of(w, i), w->entities[e].pos);
+            if (aoi_is_bounded(w->nodes + n)) add_pairs_of_node(s, n, aoi_mover_end(w, i), w->entities[e].pos);
     }
     for (uint32_t k = 0; k < l->count; k++) {
         uint32_t target = l->records[k].entity;
         bool stands = w->entities[target].mover == AOI_NONE;
-        find_around_way(s, target, aoi_position_before(w, target), w->entities[target].pos, slack);
+        find_around_move(s, target, aoi_position_before(w, target), w->entities[target].pos, slack);
         for (uint32_t i = 0; i < w->hit_count; i++) {
             const aoi_node_record *n = w->nodes + w->hits[i];
             uint32_t owner = n->owner;

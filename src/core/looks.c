@@ -7,7 +7,7 @@ bool aoi_node_layers_ready(aoi_space *s, uint32_t node) {
     return AOI_GROW_FILLED(&s->world.memory, s->node_layers, s->node_layers_cap, node + (size_t)1, &first_layer);
 }
 
-void aoi_forget_looks(aoi_space *s, uint32_t entity) {
+void aoi_clear_looks(aoi_space *s, uint32_t entity) {
     if (entity < s->entity_layers_cap) s->entity_layers[entity] = AOI_FIRST_LAYER;
     if (aoi_is_large(s, entity)) aoi_larges_remove(s, entity);
 }

@@ -24,7 +24,7 @@ bool aoi_grow_movers(aoi_space *s, size_t n) {
     size_t to = (size_t)w->mover_cap + w->mover_cap / 8 + 16;
     if (to > w->entity_count) to = w->entity_count;
     if (to < n) to = n;
-    bool good = AOI_GROW_TO(&w->memory, w->ways, w->way_cap, to * (size_t)w->dims) &&
+    bool good = AOI_GROW_TO(&w->memory, w->ends, w->end_cap, to * (size_t)w->dims) &&
                 AOI_GROW_TO(&w->memory, w->movers, w->mover_cap, to);
     for (uint32_t i = had; i < w->mover_cap; i++) w->movers[i] = AOI_NONE;
     return good;
@@ -32,24 +32,24 @@ bool aoi_grow_movers(aoi_space *s, size_t n) {
 
 void aoi_free_movers(aoi_space *s) {
     AOI_CLEAR(&s->world.memory, s->world.movers, s->world.mover_cap);
-    AOI_CLEAR(&s->world.memory, s->world.ways, s->world.way_cap);
+    AOI_CLEAR(&s->world.memory, s->world.ends, s->world.end_cap);
 }
 
 AOI_INLINE void note_axis(aoi_travel *t, int a, double from, double to) {
-    double way = fabs(to - from), low = to < from ? to : from, high = to > from ? to : from;
-    t->farthest = way > t->farthest ? way : t->farthest;
+    double step = fabs(to - from), low = to < from ? to : from, high = to > from ? to : from;
+    t->farthest = step > t->farthest ? step : t->farthest;
     t->lo[a] = low < t->lo[a] ? low : t->lo[a];
     t->hi[a] = high > t->hi[a] ? high : t->hi[a];
 }
 
-AOI_INLINE void note_way(aoi_space *s, uint32_t entity, const double *to, aoi_travel *t) {
+AOI_INLINE void note_end(aoi_space *s, uint32_t entity, const double *to, aoi_travel *t) {
     aoi_world *w = &s->world;
     aoi_entity_record *e = w->entities + entity;
     if (e->mover == AOI_NONE) {
         e->mover = w->mover_count++;
         w->movers[e->mover] = entity;
     }
-    double *goes = aoi_way_of(w, e->mover);
+    double *goes = aoi_mover_end(w, e->mover);
     note_axis(t, 0, e->pos[0], goes[0] = to[0]);
     note_axis(t, 1, e->pos[1], goes[1] = to[1]);
     if (w->dims == 3) note_axis(t, 2, e->pos[2], goes[2] = to[2]);
@@ -57,7 +57,7 @@ AOI_INLINE void note_way(aoi_space *s, uint32_t entity, const double *to, aoi_tr
 }
 
 void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
-    note_way(s, entity, to, &s->moves);
+    note_end(s, entity, to, &s->moves);
 }
 
 int aoi_note_turn(aoi_space *s, uint32_t node, double facing) {
@@ -78,7 +78,7 @@ int aoi_note_turn(aoi_space *s, uint32_t node, double facing) {
     return AOI_OK;
 }
 
-static void forget_turned(aoi_space *s) {
+static void clear_turned(aoi_space *s) {
     while (s->turned_count > 0) s->world.nodes[s->turned[--s->turned_count]].flags &= (uint8_t)~AOI_NODE_TURNED;
 }
 
@@ -88,19 +88,19 @@ void aoi_note_staged(aoi_space *s, size_t n) {
     aoi_travel t = s->moves;
     for (uint32_t i = w->mover_count, end = i + (uint32_t)n; i < end; i++) {
         if (i + ENTITY_AHEAD < end) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD]);
-        note_way(s, w->movers[i], aoi_way_of(w, i), &t);
+        note_end(s, w->movers[i], aoi_mover_end(w, i), &t);
     }
     s->moves = t;
 }
 
-static void forget_movers(aoi_space *s) {
+static void clear_movers(aoi_space *s) {
     aoi_world *w = &s->world;
     for (uint32_t i = 0; i < w->mover_count; i++) w->entities[w->movers[i]].mover = AOI_NONE;
     if (w->mover_cap > AOI_QUEUE_KEEPS && w->mover_count < w->mover_cap / 8) aoi_free_movers(s); /* small ticks again */
     w->mover_count = w->moved = 0;
-    forget_turned(s);
+    clear_turned(s);
     s->larges.moved = true;
-    aoi_forget_travel(&s->moves);
+    aoi_clear_travel(&s->moves);
     s->stage = AOI_STAGE_NOTED;
 }
 
@@ -122,7 +122,7 @@ static bool place_all(aoi_space *s) {
     aoi_world *w = &s->world;
     for (; w->moved < w->mover_count; aoi_take_turn(w)) {
         prefetch_ahead(s, w->moved, AOI_FETCH_PLACE);
-        if (!put_in_place(s, w->movers[w->moved], aoi_way_of(w, w->moved))) return false;
+        if (!put_in_place(s, w->movers[w->moved], aoi_mover_end(w, w->moved))) return false;
     }
     return true;
 }
@@ -140,7 +140,7 @@ static bool move_in_turn(aoi_space *s) {
     while (w->moved < w->mover_count) {
         aoi_mark mark = aoi_mark_of(s);
         uint32_t entity = w->movers[w->moved];
-        const double *to = aoi_way_of(w, w->moved);
+        const double *to = aoi_mover_end(w, w->moved);
         prefetch_ahead(s, w->moved, 0);
         prefetch_soon(s, w->moved);
         if (!aoi_same_place(w->dims, w->entities[entity].pos, to)) {
@@ -164,7 +164,7 @@ static bool move_half_back(aoi_space *s) {
     aoi_world *w = &s->world;
     if (!s->half_moved) return true;
     uint32_t entity = w->movers[w->moved];
-    const double *from = aoi_way_of(w, w->moved);
+    const double *from = aoi_mover_end(w, w->moved);
     aoi_swap_places(w, w->moved); /* the record must have it where the index has it */
     bool placed = put_in_place(s, entity, from);
     aoi_swap_places(w, w->moved);
@@ -191,7 +191,7 @@ bool aoi_judge_movers(aoi_space *s) {
             return false;
         }
     }
-    forget_movers(s);
+    clear_movers(s);
     return true;
 }
 
@@ -236,7 +236,7 @@ static bool turn_in_turn(aoi_space *s) {
 bool aoi_settle_movers(aoi_space *s) {
     if (s->stage == AOI_STAGE_REPAIR) {
         bool placed = place_all(s);
-        if (placed) forget_movers(s);
+        if (placed) clear_movers(s);
         aoi_tidy(s);
         return placed;
     }

@@ -33,7 +33,7 @@ static size_t hits_by_looks(const aoi_space *s, const aoi_area_state *is, const 
 size_t aoi_near_answer(const aoi_space *s, const aoi_area_state *is, const double *pos, int64_t *out) {
     const aoi_world *w = &s->world;
     double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* the rule reads three */
-    if (aoi_near_asks_for_looks(s, is)) return hits_by_looks(s, is, at, out);
+    if (aoi_near_needs_looks(s, is)) return hits_by_looks(s, is, at, out);
     if (is->shape == AOI_SQUARE) return hits_in(w, is, AOI_SQUARE, at, out);
     if (is->shape == AOI_CIRCLE) return hits_in(w, is, AOI_CIRCLE, at, out);
     return hits_in(w, is, is->shape, at, out);

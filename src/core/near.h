@@ -12,7 +12,7 @@ AOI_INLINE bool aoi_near_holds(int dims, int shape, const aoi_area_state *is, co
 }
 
 /* Whether targets may be large, or the area has layers. */
-static inline bool aoi_near_asks_for_looks(const aoi_space *s, const aoi_area_state *is) {
+static inline bool aoi_near_needs_looks(const aoi_space *s, const aoi_area_state *is) {
     return s->larges.count || is->layered;
 }
 

@@ -247,8 +247,8 @@ AOI_INLINE size_t answer_place(const near_group *g, const aoi_item *items, const
             uint32_t in, maybe = near_match(g, &w, k, dims == 2 && shape == AOI_CIRCLE, &in), left = end - k;
             uint32_t there = (UINT32_C(1) << (left < NEAR_LANES ? left : NEAR_LANES)) - 1;
             in &= there;
-            for (uint32_t doubt = maybe & there & ~in; doubt; doubt &= doubt - 1) {
-                int i = aoi_lanes_first(doubt);
+            for (uint32_t unsure = maybe & there & ~in; unsure; unsure &= unsure - 1) {
+                int i = aoi_lanes_first(unsure);
                 in |= (uint32_t)aoi_near_holds(dims, shape, is, at, items[k + (uint32_t)i].pos) << i;
             }
             for (uint32_t i = 0; i < NEAR_LANES; i += 2, in >>= 2) { /* two are written, and none, one or both kept */
@@ -308,7 +308,7 @@ static bool answer_together(aoi_space *s, const aoi_area_state *is, const double
     aoi_near_scratch *t = &s->near;
     const uint32_t *i = t->order + q->first - q->count; /* `first` has gone on to the end */
     near_group g;
-    if (aoi_near_asks_for_looks(s, is) || !is_crowded(q, reach)) {
+    if (aoi_near_needs_looks(s, is) || !is_crowded(q, reach)) {
         for (const uint32_t *end = i + q->count; i < end; i++)
             if (!answer_alone(s, is, at + *i * (size_t)s->world.dims, t->places + *i, reach, found)) return false;
         return true;

@@ -10,6 +10,6 @@
 #include "core/event_queue.h"
 
 void aoi_observers_took(aoi_observer *first, const aoi_queued *e);
-void aoi_observers_orphan(aoi_observer *first); /* the space closes */
+void aoi_observers_detach(aoi_observer *first); /* the space closes */
 
 #endif

@@ -5,11 +5,11 @@
 
 #include "base/hash_index.h"
 
-/* What is compared of a block: with a cylinder's radius its hole. */
+/* What is compared of a block: with a cylinder's radius its inner. */
 enum { PARAMETERS = 8 };
 static void parameters_of(const aoi_shape *p, double out[PARAMETERS]) {
-    const double all[PARAMETERS] = {p->height,  p->half_height, p->margin,     p->hole[0],
-                                    p->hole[1], p->extents[0],  p->extents[1], p->extents[2]};
+    const double all[PARAMETERS] = {p->height,   p->half_height, p->margin,     p->inner[0],
+                                    p->inner[1], p->extents[0],  p->extents[1], p->extents[2]};
     memcpy(out, all, sizeof all);
 }
 

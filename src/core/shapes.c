@@ -230,7 +230,7 @@ static void resolve_round_or_square(const aoi_area *a, aoi_area_state *out) {
 }
 
 /* Half-extent of a square in the circle that no side of a polygon enters; < 0: the watcher is not within it. */
-static double polygon_hole(const aoi_shape *p) {
+static double polygon_inner(const aoi_shape *p) {
     bool in = false;
     for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) in ^= aoi_crosses_side(p, i, j, 0, 0);
     double within = p->nearest - p->farthest * 0x1p-19; /* the rule rounds */
@@ -240,10 +240,10 @@ static double polygon_hole(const aoi_shape *p) {
 static void resolve_other(int dims, const aoi_area *a, aoi_shape *p, aoi_area_state *out) {
     bool box = a->shape == AOI_BOX;
     double inner = a->shape == AOI_CYLINDER ? aoi_inner_extent(2, AOI_CIRCLE, a->radius) : -1;
-    if (p->corners) inner = polygon_hole(p);
+    if (p->corners) inner = polygon_inner(p);
     double radius = aoi_shape_takes(a->shape, dims) & AOI_FIELD_RADIUS ? a->radius : 0;
-    p->hole[0] = box ? p->extents[0] : inner;
-    p->hole[1] = box ? p->extents[1] : inner;
+    p->inner[0] = box ? p->extents[0] : inner;
+    p->inner[1] = box ? p->extents[1] : inner;
     p->height = (box ? p->extents[2] : p->half_height) + p->margin;
     out->area = (aoi_area_record){.radius = radius, .keep = radius, .shape = p};
     shape_classes[a->shape].reach(&out->area, out->reach);

@@ -62,7 +62,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
         .world = {.memory = m, .dims = o->dimensions ? o->dimensions : 2}, .cell = o->cell, .deferred = o->deferred};
     s->world.hash_key = aoi_new_hash_key(s);
     s->unused_entity = s->unused_node = s->freed_node = s->unbounded = AOI_NONE;
-    aoi_forget_travel(&s->moves);
+    aoi_clear_travel(&s->moves);
     aoi_queue_open(&s->queue);
     aoi_overrides_open(&s->overrides);
     if (aoi_broad_open(&s->index, &s->world, class, o->cell, o->deferred)) {
@@ -95,7 +95,7 @@ void aoi_close(aoi_space *s) {
     if (!s) return;
     if (s->journal) aoi_log_close(s);
     if (s->layers) aoi_layers_free(s->layers);
-    if (s->observers) aoi_observers_orphan(s->observers);
+    if (s->observers) aoi_observers_detach(s->observers);
     aoi_world *w = &s->world;
     aoi_memory *m = &w->memory;
     aoi_broad_close(&s->index);
@@ -171,7 +171,7 @@ uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
 void aoi_free_entity(aoi_space *s, uint32_t e) {
     aoi_entity_record *r = s->world.entities + e;
     if (s->layers) aoi_layers_left(s->layers, e);
-    aoi_forget_looks(s, e);
+    aoi_clear_looks(s, e);
     aoi_index_remove(&s->ids, aoi_id_hash(&s->world.hash_key, r->id), e);
     r->mover = AOI_NONE; /* it may have left in a batch */
     s->world.entity_count--;
@@ -191,7 +191,7 @@ static uint32_t later_generation(uint32_t most, uint32_t generation) {
     return generation > most ? generation : most;
 }
 
-static void give_back_entities(aoi_space *s) {
+static void release_entities(aoi_space *s) {
     aoi_world *w = &s->world;
     uint32_t most = s->entity_generation | 2;
     for (uint32_t e = 0; e < w->entity_top; e++) most = later_generation(most, w->entities[e].generation);
@@ -203,7 +203,7 @@ static void give_back_entities(aoi_space *s) {
     s->unused_entity = AOI_NONE;
 }
 
-static void give_back_nodes(aoi_space *s) {
+static void release_nodes(aoi_space *s) {
     aoi_world *w = &s->world;
     uint32_t most = s->node_generation | 2;
     for (uint32_t n = 0; n < w->node_top; n++)
@@ -217,13 +217,13 @@ static void give_back_nodes(aoi_space *s) {
     s->unused_node = AOI_NONE;
 }
 
-void aoi_give_back(aoi_space *s) {
+void aoi_release_storage(aoi_space *s) {
     aoi_world *w = &s->world;
     aoi_memory *m = &w->memory;
     if (w->entity_count || (w->entity_cap <= EMPTY_KEEPS && w->node_cap <= EMPTY_KEEPS)) return;
     aoi_broad_tidy(&s->index);
-    if (!s->sighting_count) give_back_entities(s);
-    if (!s->sighting_count && s->freed_node == AOI_NONE) give_back_nodes(s);
+    if (!s->sighting_count) release_entities(s);
+    if (!s->sighting_count && s->freed_node == AOI_NONE) release_nodes(s);
     if (!s->ids.count) aoi_index_free(m, &s->ids);
     if (!w->mover_count) aoi_free_movers(s);
     if (!s->queue.count) aoi_queue_close(m, &s->queue);
@@ -314,7 +314,7 @@ void aoi_judge_leaving(aoi_space *s, uint32_t e) {
     }
 }
 
-void aoi_take_out(aoi_space *s, uint32_t e) {
+void aoi_remove_entity(aoi_space *s, uint32_t e) {
     aoi_entity_record *r = s->world.entities + e;
     while (r->nodes != AOI_NONE) {
         uint32_t n = r->nodes;
@@ -338,7 +338,7 @@ static int leave_entity(aoi_space *s, aoi_entity handle) {
         aoi_rollback(s);
         return AOI_ENOMEM;
     }
-    aoi_take_out(s, e);
+    aoi_remove_entity(s, e);
     aoi_commit(s);
     return AOI_OK;
 }

@@ -72,7 +72,7 @@ typedef struct aoi_travel { /* of all movers */
 typedef struct aoi_change { /* what a tick has found: the zone of a pair that has become another */
     uint32_t node, target;
     uint8_t before, after; /* aoi_zone */
-    uint8_t couple;        /* not 0: `node` is an entity, and it is of either's node in that place, from 1 on */
+    uint8_t mutual;        /* not 0: `node` is an entity, and it is of either's node in that place, from 1 on */
 } aoi_change;
 
 typedef struct aoi_ranked { /* an entity by a number: the square of its distance from a place, its x */
@@ -157,7 +157,7 @@ aoi_memory aoi_memory_from(aoi_alloc alloc, void *ud); /* realloc and free witho
 static inline const double *aoi_position_now(const aoi_space *s, uint32_t entity) {
     const aoi_entity_record *e = s->world.entities + entity;
     bool waits = e->mover != AOI_NONE && e->mover >= s->world.moved;
-    return waits ? aoi_way_of(&s->world, e->mover) : e->pos;
+    return waits ? aoi_mover_end(&s->world, e->mover) : e->pos;
 }
 
 static inline void aoi_place(aoi_space *s, uint32_t entity, const double *pos) {
@@ -168,12 +168,12 @@ static inline void aoi_place(aoi_space *s, uint32_t entity, const double *pos) {
 }
 
 /* No mover goes anywhere. */
-static inline void aoi_forget_travel(aoi_travel *t) {
+static inline void aoi_clear_travel(aoi_travel *t) {
     *t = (aoi_travel){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, 0};
 }
 
 /* How far on the axis where it is farthest. */
-static inline double aoi_way_length(int dims, const double *a, const double *b) {
+static inline double aoi_chebyshev(int dims, const double *a, const double *b) {
     double x = fabs(a[0] - b[0]), y = fabs(a[1] - b[1]), most = x > y ? x : y;
     if (dims < 3) return most;
     double z = fabs(a[2] - b[2]);
@@ -187,8 +187,8 @@ static inline bool aoi_same_place(int dims, const double *a, const double *b) {
 uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t kind); /* in no index yet; or AOI_NONE */
 void aoi_free_entity(aoi_space *s, uint32_t entity);
 void aoi_judge_leaving(aoi_space *s, uint32_t entity); /* all its pairs, as if it were gone */
-void aoi_give_back(aoi_space *s);                      /* the storage of a space that everything has left */
-void aoi_take_out(aoi_space *s, uint32_t entity);      /* with its nodes; nothing more is judged */
+void aoi_release_storage(aoi_space *s);                /* the storage of a space that everything has left */
+void aoi_remove_entity(aoi_space *s, uint32_t entity); /* with its nodes; nothing more is judged */
 void aoi_free_node(aoi_space *s, uint32_t node);    /* out of the index; the slot is free once its events are taken */
 void aoi_mask_changed(aoi_space *s, uint32_t node); /* or it has exceptions now: the index looks at both */
 void aoi_release_node(aoi_space *s, uint32_t node); /* a dead node whose last event is gone */
@@ -235,8 +235,8 @@ static inline aoi_looks aoi_looks_of(const aoi_space *s, uint32_t entity) {
 
 bool aoi_node_layers_ready(aoi_space *s, uint32_t node); /* room for its layers; false when memory is refused */
 int aoi_restore_looks(aoi_space *s, uint32_t entity, uint64_t layers,
-                      double extent);                 /* of a space that is being loaded */
-void aoi_forget_looks(aoi_space *s, uint32_t entity); /* it leaves */
+                      double extent);                /* of a space that is being loaded */
+void aoi_clear_looks(aoi_space *s, uint32_t entity); /* it leaves */
 void aoi_free_looks(aoi_space *s);
 
 bool aoi_larges_ready(aoi_space *s, uint32_t entity, double extent); /* room for it to be large */
@@ -313,7 +313,7 @@ void aoi_refuse_movers(aoi_space *s);
  * are, as the ids of some rows from `first` on, with the result of the first bad one; then all move. */
 bool aoi_stage_ready(aoi_space *s, size_t n);
 static inline double *aoi_staged(const aoi_space *s, size_t row) {
-    return aoi_way_of(&s->world, s->world.mover_count + (uint32_t)row);
+    return aoi_mover_end(&s->world, s->world.mover_count + (uint32_t)row);
 }
 int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *bad);
 int aoi_move_staged(aoi_space *s, size_t n);
@@ -407,7 +407,7 @@ static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is, int
     const aoi_shape *p = is->area.shape;
     double inner = aoi_inner_extent(dims, is->shape, is->area.radius);
     return (aoi_bounds){.reach = {is->reach[0], is->reach[1], p ? p->height : is->reach[0]},
-                        .hole = {p ? p->hole[0] : inner, p ? p->hole[1] : inner},
+                        .inner = {p ? p->inner[0] : inner, p ? p->inner[1] : inner},
                         .shape = is->shape,
                         .plain = aoi_is_plain_shape(is->shape, is->margined),
                         .idle = aoi_is_idle(flags, is->margined),
@@ -416,7 +416,7 @@ static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is, int
 
 static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
     return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->reach[2] == b->reach[2] &&
-           a->hole[0] == b->hole[0] && a->hole[1] == b->hole[1] && a->shape == b->shape && a->plain == b->plain &&
+           a->inner[0] == b->inner[0] && a->inner[1] == b->inner[1] && a->shape == b->shape && a->plain == b->plain &&
            a->idle == b->idle && a->round == b->round;
 }
 

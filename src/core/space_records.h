@@ -13,9 +13,9 @@
 
 #include "base/hash_index.h"
 
-typedef struct aoi_standing { /* of an item of the grid (spatial_hash.h) */
+typedef struct aoi_cell_slot { /* of an item of the grid (spatial_hash.h) */
     uint32_t cell, slot;
-} aoi_standing;
+} aoi_cell_slot;
 
 typedef struct aoi_entity_record {          /* one cache line */
     _Alignas(AOI_CACHE_LINE) double pos[3]; /* where the index has it */
@@ -25,8 +25,8 @@ typedef struct aoi_entity_record {          /* one cache line */
     uint32_t generation; /* odd: alive */
     uint32_t mover;      /* its record among those that move in this batch, or AOI_NONE */
     union {
-        aoi_standing place; /* the grid's */
-        uint32_t home;      /* of a free record: the next one */
+        aoi_cell_slot place; /* the grid's */
+        uint32_t home;       /* of a free record: the next one */
     };
     uint32_t link : 31;     /* the grid's: the entity that moved after it the last time */
     uint32_t scattered : 1; /* the grid's: some node of it may stand in cells of nodes */
@@ -53,7 +53,7 @@ typedef struct aoi_node_record {              /* one cache line */
     uint32_t pending;     /* events of it that wait; the slot of a dead node is free when there are none */
     uint32_t level;       /* the grid's: its layer; AOI_NONE of an unbounded one */
     union {
-        aoi_standing place; /* the grid's, if the layer has cells */
+        aoi_cell_slot place; /* the grid's, if the layer has cells */
         struct {
             uint32_t home, slot; /* of a free record `home` is the next one; of an unbounded node both neighbours */
         };
@@ -75,7 +75,7 @@ struct aoi_shape {    /* parameters of an area that is neither square nor circle
     float nearest, farthest; /* polygon: how far its sides are from the watcher; moves read up to here */
     double half_height;      /* of shapes but boxes, in 3D; INFINITY: any height */
     double margin;
-    double hole[2];
+    double inner[2];
     double extents[3];     /* box */
     double facing, angle;  /* sector, as they were given */
     double was_fx, was_fy; /* of a node that has turned */
@@ -90,14 +90,14 @@ typedef struct aoi_area_record { /* of a node, by its slot: what a usual move do
 } aoi_area_record;
 
 typedef struct aoi_bounds { /* all that an index knows of an area */
-    double reach[3], hole[2];
+    double reach[3], inner[2];
     uint8_t shape;
     bool plain; /* a target can change only by passing an edge of the box */
     bool idle;  /* no event or kept pair follows from moves: the node answers questions only */
     bool round; /* a polygon: see aoi_is_round() */
 } aoi_bounds;
 
-/* Whether a polygon's box is around a circle that holds all of it: then its hole is in one that no side enters. */
+/* Whether a polygon's box is around a circle that holds all of it: then its inner is in one that no side enters. */
 static inline bool aoi_is_round(int shape, const aoi_shape *p, const double *reach) {
     return shape == AOI_POLYGON && reach[0] == reach[1] && p->farthest <= reach[0] && reach[0] > 1e-100;
 }
@@ -144,8 +144,8 @@ typedef struct aoi_world {
     /* Those that move in a batch, and of each a place, `dims` coordinates: until its turn comes where it goes, after that
      * where it was before the batch. */
     uint32_t *movers;
-    double *ways;
-    uint32_t mover_cap, way_cap, mover_count;
+    double *ends;
+    uint32_t mover_cap, end_cap, mover_count;
     uint32_t moved;     /* movers that have had their turn */
     aoi_shape **shapes; /* shape_pool.h */
     aoi_index shape_index;
@@ -178,7 +178,7 @@ static inline double aoi_height_of(const aoi_world *w, uint32_t node) {
 }
 
 /* Whether a node may see targets of this kind.  An exception for one target sets its kind aside. */
-static inline bool aoi_may_see(const aoi_node_record *n, uint64_t kind) {
+static inline bool aoi_node_matches(const aoi_node_record *n, uint64_t kind) {
     return (n->mask & kind) || (n->flags & AOI_NODE_OVERRIDES);
 }
 
@@ -200,8 +200,8 @@ static inline aoi_bounds aoi_bounds_of(const aoi_world *w, uint32_t node) {
     b.plain = aoi_is_plain_shape(n->shape, n->flags & AOI_NODE_KEEPS);
     b.idle = aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS);
     b.round = aoi_is_round(n->shape, a->shape, n->reach);
-    b.hole[0] = a->shape ? a->shape->hole[0] : aoi_inner_extent(w->dims, n->shape, a->radius);
-    b.hole[1] = a->shape ? a->shape->hole[1] : b.hole[0];
+    b.inner[0] = a->shape ? a->shape->inner[0] : aoi_inner_extent(w->dims, n->shape, a->radius);
+    b.inner[1] = a->shape ? a->shape->inner[1] : b.inner[0];
     return b;
 }
 
@@ -218,7 +218,7 @@ static inline void aoi_add_candidate(aoi_world *w, uint32_t node, uint32_t targe
 /* The target, of this kind, for all nodes of a level in a chain, from this one of that level on. */
 static inline void aoi_add_candidates(aoi_world *w, uint32_t node, uint32_t level, uint32_t target, uint64_t kind) {
     for (uint32_t n = node; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, level))
-        if (aoi_may_see(w->nodes + n, kind)) aoi_add_candidate(w, n, target);
+        if (aoi_node_matches(w->nodes + n, kind)) aoi_add_candidate(w, n, target);
 }
 
 static inline void aoi_add_hit(aoi_world *w, uint32_t slot) {
@@ -234,19 +234,19 @@ static inline void aoi_add_hits(aoi_world *w, const uint32_t *slots, size_t coun
     }
 }
 
-static inline double *aoi_way_of(const aoi_world *w, uint32_t mover) {
-    return w->ways + mover * (size_t)w->dims;
+static inline double *aoi_mover_end(const aoi_world *w, uint32_t mover) {
+    return w->ends + mover * (size_t)w->dims;
 }
 
 /* The places of a mover and of its entity change. */
 static inline void aoi_swap_places(aoi_world *w, uint32_t mover) {
-    double *pos = w->entities[w->movers[mover]].pos, *way = aoi_way_of(w, mover);
+    double *pos = w->entities[w->movers[mover]].pos, *end = aoi_mover_end(w, mover);
     double x = pos[0], y = pos[1];
-    pos[0] = way[0], way[0] = x;
-    pos[1] = way[1], way[1] = y;
+    pos[0] = end[0], end[0] = x;
+    pos[1] = end[1], end[1] = y;
     if (w->dims == 3) {
         double z = pos[2];
-        pos[2] = way[2], way[2] = z;
+        pos[2] = end[2], end[2] = z;
     }
 }
 
@@ -258,7 +258,7 @@ static inline void aoi_take_turn(aoi_world *w) {
 /* Where an entity was before the batch that moves it; where it is, if none does. */
 static inline const double *aoi_position_before(const aoi_world *w, uint32_t entity) {
     const aoi_entity_record *e = w->entities + entity;
-    return e->mover < w->moved ? aoi_way_of(w, e->mover) : e->pos;
+    return e->mover < w->moved ? aoi_mover_end(w, e->mover) : e->pos;
 }
 
 #endif

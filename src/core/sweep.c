@@ -62,10 +62,10 @@ int aoi_sweep(aoi_space *s, const double *from, const double *to, double radius,
     aoi_memory *m = &w->memory;
     if (!aoi_finite(s, from) || !aoi_finite(s, to) || !(radius >= 0)) return AOI_EVALUE;
     if (!aoi_settle(s)) return AOI_ENOMEM;
-    sweep way = {.dims = w->dims, .from = from, .radius = radius};
-    for (int i = 0; i < w->dims; i++) way.d[i] = to[i] - from[i];
-    way.a = dot(w->dims, way.d, way.d);
-    find_swept(s, &way, to);
+    sweep ball = {.dims = w->dims, .from = from, .radius = radius};
+    for (int i = 0; i < w->dims; i++) ball.d[i] = to[i] - from[i];
+    ball.a = dot(w->dims, ball.d, ball.d);
+    find_swept(s, &ball, to);
     if (!aoi_answer_ready(s, w->hit_count, false) || !AOI_GROW(m, s->ranked, s->ranked_cap, w->hit_count) ||
         !AOI_GROW(m, s->times_out, s->times_cap, w->hit_count))
         return AOI_ENOMEM;
@@ -74,7 +74,7 @@ int aoi_sweep(aoi_space *s, const double *from, const double *to, double radius,
         const aoi_entity_record *e = w->entities + w->hits[i];
         aoi_looks looks = aoi_looks_of(s, w->hits[i]);
         double t;
-        if ((!mask || (looks.kind & mask)) && touches(&way, e->pos, radius + looks.extent, &t))
+        if ((!mask || (looks.kind & mask)) && touches(&ball, e->pos, radius + looks.extent, &t))
             s->ranked[n++] = (aoi_ranked){t, e->id};
     }
     if (n) qsort(s->ranked, n, sizeof *s->ranked, aoi_by_rank);

@@ -102,7 +102,7 @@ void aoi_commit(aoi_space *s) {
     aoi_queue_commit(&s->world.memory, &s->queue);
     aoi_tidy(s);
     if (s->undo_count) aoi_pair_table_tidy(&s->world.memory, &s->kept);
-    if (!s->world.entity_count) aoi_give_back(s);
+    if (!s->world.entity_count) aoi_release_storage(s);
 }
 
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ static void judge_both(aoi_space *s, uint32_t entity, uint32_t node, uint32_t ta
     const aoi_world *w = &s->world;
     uint32_t owner = w->nodes[node].owner, other = owner == entity ? target : owner;
     const aoi_entity_record *o = w->entities + other;
-    const double *from = w->entities[entity].pos, *there = aoi_way_of(w, o->mover);
+    const double *from = w->entities[entity].pos, *there = aoi_mover_end(w, o->mover);
     bool watches = owner == entity, done = o->mover < w->moved;
     aoi_zone z0 = watches ? aoi_pair_zone(s, node, target, from, o->pos) : aoi_pair_zone(s, node, target, o->pos, from);
     aoi_zone z1 = watches ? aoi_pair_zone(s, node, target, to, o->pos) : aoi_pair_zone(s, node, target, o->pos, to);
@@ -267,15 +267,15 @@ void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to) {
 
 /* ---- after a whole batch ----------------------------------------------------------------------------------------- */
 
-/* The node of an entity that a change of a couple is of. */
-static inline uint32_t couple_node(const aoi_world *w, uint32_t entity, int couple) {
+/* The node of an entity that a change of a mutual is of. */
+static inline uint32_t mutual_node(const aoi_world *w, uint32_t entity, int mutual) {
     uint32_t node = w->entities[entity].nodes;
-    while (--couple > 0) node = w->nodes[node].next;
+    while (--mutual > 0) node = w->nodes[node].next;
     return node;
 }
 
 static inline uint32_t change_node(const aoi_world *w, const aoi_change *c) {
-    return c->couple ? couple_node(w, c->node, c->couple) : c->node;
+    return c->mutual ? mutual_node(w, c->node, c->mutual) : c->node;
 }
 
 static inline void record_zones(aoi_space *s, uint32_t node, uint32_t target, const aoi_change *c) {
@@ -288,14 +288,14 @@ void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count) {
         const aoi_change *c = changes + i, *ahead = c + (count - i > CHANGE_AHEAD ? CHANGE_AHEAD : 0);
         const aoi_change *soon = c + (count - i > CHANGE_SOON ? CHANGE_SOON : 0);
         AOI_PREFETCH(w->entities + ahead->target);
-        if (ahead->couple) AOI_PREFETCH(w->entities + ahead->node);
+        if (ahead->mutual) AOI_PREFETCH(w->entities + ahead->node);
         else aoi_prefetch_node(w, ahead->node);
         uint32_t node = change_node(w, soon);
         aoi_prefetch_node(w, node);
-        if (soon->couple) aoi_prefetch_node(w, w->entities[soon->target].nodes);
+        if (soon->mutual) aoi_prefetch_node(w, w->entities[soon->target].nodes);
         else AOI_PREFETCH(w->entities + w->nodes[node].owner);
         record_zones(s, change_node(w, c), c->target, c);
-        if (c->couple) record_zones(s, couple_node(w, c->target, c->couple), c->node, c);
+        if (c->mutual) record_zones(s, mutual_node(w, c->target, c->mutual), c->node, c);
     }
 }
 

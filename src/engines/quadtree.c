@@ -54,7 +54,7 @@ typedef struct quadtree {
     double inverse; /* steps in a unit of length */
     quad *quads;
     uint32_t cap, top, unused, root;
-    aoi_standing *places; /* of each entity its leaf, and its item there */
+    aoi_cell_slot *places; /* of each entity its leaf, and its item there */
     uint32_t place_cap;
 } quadtree;
 
@@ -208,7 +208,7 @@ static void quad_renew_reach(quadtree *g, uint32_t i) {
 static void quad_append(quadtree *g, uint32_t leaf, const quad_item *item) {
     quad *k = g->quads + leaf;
     assert(k->leaf && k->count < k->cap);
-    g->places[item->entity] = (aoi_standing){leaf, k->count};
+    g->places[item->entity] = (aoi_cell_slot){leaf, k->count};
     k->items[k->count++] = *item;
 }
 
@@ -239,7 +239,7 @@ static void quad_split(quadtree *g, uint32_t at) {
         quad_drop_children(g, at);
         g->quads[at] = old;
         g->quads[at].crowd = 2 * old.count;
-        for (uint32_t i = 0; i < done; i++) g->places[old.items[i].entity] = (aoi_standing){at, i};
+        for (uint32_t i = 0; i < done; i++) g->places[old.items[i].entity] = (aoi_cell_slot){at, i};
         return;
     }
     AOI_FREE(&g->head.world->memory, old.items, old.cap);
@@ -278,7 +278,7 @@ static bool quad_merge(quadtree *g, uint32_t i) {
     return true;
 }
 
-static void quadtree_remove(quadtree *g, aoi_standing place) {
+static void quadtree_remove(quadtree *g, aoi_cell_slot place) {
     uint32_t i = place.cell;
     quad *k = g->quads + i;
     bool had_nodes = k->items[place.slot].node != AOI_NONE;
@@ -378,11 +378,11 @@ static void quad_visit_item(aoi_world *w, const quad_step *s, const quad_item *i
     const double *at = w->dims == 3 ? w->entities[item->entity].pos : item->at;
     for (uint32_t n = s->first; n != AOI_NONE; n = quad_next_taken(w, w->nodes[n].next))
         if (quad_inside(w, n, s->from, at) != quad_inside(w, n, s->to, at) &&
-            aoi_may_see(w->nodes + n, w->entities[item->entity].kind))
+            aoi_node_matches(w->nodes + n, w->entities[item->entity].kind))
             aoi_add_candidate(w, n, item->entity);
     for (uint32_t n = item->node; n != AOI_NONE; n = quad_next_taken(w, w->nodes[n].next))
         if (quad_inside(w, n, at, s->from) != quad_inside(w, n, at, s->to) &&
-            aoi_may_see(w->nodes + n, w->entities[s->entity].kind))
+            aoi_node_matches(w->nodes + n, w->entities[s->entity].kind))
             aoi_add_candidate(w, n, s->entity);
 }
 
@@ -416,7 +416,7 @@ static void quadtree_propose(const quadtree *g, uint32_t entity, const double *t
 /* In the new leaf before it is out of the old one. */
 static int quadtree_move(aoi_engine *head, uint32_t entity, const double *to, bool propose) {
     quadtree *g = quadtree_of(head);
-    aoi_standing was = g->places[entity];
+    aoi_cell_slot was = g->places[entity];
     quad_item item = *quadtree_item(g, entity);
     if (propose) quadtree_propose(g, entity, to);
     item.at[0] = to[0], item.at[1] = to[1];

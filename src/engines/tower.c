@@ -218,7 +218,7 @@ static inline unsigned tower_covers(const tower_box *b, const double *at) {
 
 /* The nodes on a tower's list: `due` tells, by bit k, whether one is a candidate that covered the mover (k & 1), and that
  * covers it (k & 2). */
-static void tower_ask_list(const towers *g, const tower *t, uint32_t entity, const double *to, unsigned due) {
+static void tower_scan_list(const towers *g, const tower *t, uint32_t entity, const double *to, unsigned due) {
     aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
     for (uint32_t i = 0; i < t->count; i++) {
@@ -226,7 +226,7 @@ static void tower_ask_list(const towers *g, const tower *t, uint32_t entity, con
         if (i + TOWER_AHEAD < t->count) AOI_PREFETCH(g->boxes + t->nodes[i + TOWER_AHEAD]);
         unsigned k = tower_covers(g->boxes + n, e->pos) | tower_covers(g->boxes + n, to) << 1;
         if (!(due >> k & 1)) continue;
-        if (aoi_may_see(w->nodes + n, e->kind) && w->nodes[n].owner != entity) aoi_add_candidate(w, n, entity);
+        if (aoi_node_matches(w->nodes + n, e->kind) && w->nodes[n].owner != entity) aoi_add_candidate(w, n, entity);
     }
     w->steps += t->count;
 }
@@ -243,13 +243,13 @@ static void tower_propose(const towers *g, uint32_t entity, const double *to) {
         const tower_layer *y = g->layers + i;
         if (!y->index.count) continue;
         const tower *here = tower_around(y, from), *there = tower_around(y, to);
-        if (here) tower_ask_list(g, here, entity, to, (here == there ? 6u : 2u) | heights);
-        if (there && there != here) tower_ask_list(g, there, entity, to, 4);
+        if (here) tower_scan_list(g, here, entity, to, (here == there ? 6u : 2u) | heights);
+        if (there && there != here) tower_scan_list(g, there, entity, to, 4);
     }
 }
 
 /* How many nodes of the owner are in one layer: they may come to the same tower. */
-static uint32_t tower_twins_of(const aoi_world *w, uint32_t node) {
+static uint32_t tower_count_in_layer(const aoi_world *w, uint32_t node) {
     uint32_t count = 0;
     for (uint32_t n = w->entities[w->nodes[node].owner].nodes; n != AOI_NONE; n = w->nodes[n].next)
         count += w->nodes[n].part == w->nodes[node].part;
@@ -257,7 +257,7 @@ static uint32_t tower_twins_of(const aoi_world *w, uint32_t node) {
 }
 
 /* A step of taking the boxes of the entity's nodes to another place; false when memory is refused. */
-static bool tower_carry(towers *g, uint32_t entity, const double *to, tower_step step) {
+static bool tower_move_boxes(towers *g, uint32_t entity, const double *to, tower_step step) {
     const aoi_world *w = g->head.world;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
         if (!w->nodes[n].part) continue;
@@ -266,7 +266,7 @@ static bool tower_carry(towers *g, uint32_t entity, const double *to, tower_step
         aoi_span had = tower_span_of(y, g->boxes + n), has = tower_span_of(y, &b);
         if (step == TOWER_LEAVE) g->boxes[n] = b;
         if (!memcmp(&had, &has, sizeof had)) continue;
-        if (step == TOWER_RESERVE && !tower_reserve_span(g, y, &has, &had, tower_twins_of(w, n))) return false;
+        if (step == TOWER_RESERVE && !tower_reserve_span(g, y, &has, &had, tower_count_in_layer(w, n))) return false;
         if (step == TOWER_ENTER) tower_enter_span(y, n, &has, &had);
         if (step == TOWER_LEAVE) tower_leave_span(g, y, n, &had, &has);
     }
@@ -276,9 +276,9 @@ static bool tower_carry(towers *g, uint32_t entity, const double *to, tower_step
 static int tower_move(aoi_engine *head, uint32_t entity, const double *to, bool propose) {
     towers *g = towers_of(head);
     if (propose) tower_propose(g, entity, to);
-    if (!tower_carry(g, entity, to, TOWER_RESERVE)) return AOI_ENOMEM;
-    (void)tower_carry(g, entity, to, TOWER_ENTER);
-    (void)tower_carry(g, entity, to, TOWER_LEAVE);
+    if (!tower_move_boxes(g, entity, to, TOWER_RESERVE)) return AOI_ENOMEM;
+    (void)tower_move_boxes(g, entity, to, TOWER_ENTER);
+    (void)tower_move_boxes(g, entity, to, TOWER_LEAVE);
     return AOI_OK;
 }
 
@@ -299,12 +299,12 @@ static uint32_t tower_describe(const aoi_engine *head, aoi_describer *d) {
 }
 
 /* What is on a list belongs there; counts the entries. */
-static const char *tower_check_layer(const towers *g, uint32_t level, uint64_t *known) {
+static const char *tower_check_layer(const towers *g, uint32_t level, uint64_t *listed) {
     const tower_layer *y = g->layers + level;
     for (uint32_t i = 0; i < y->top; i++) {
         const tower *t = y->towers + i;
         if (!t->cap) continue;
-        *known += t->count;
+        *listed += t->count;
         if (tower_at(y, t->cx, t->cy) != t) return "a tower is not found";
         for (uint32_t k = 0; k < t->count; k++) {
             aoi_span s = tower_span_of(y, g->boxes + t->nodes[k]);
@@ -319,8 +319,8 @@ static const char *tower_check(aoi_engine *head) {
     const towers *g = towers_of(head);
     const aoi_world *w = head->world;
     const char *wrong = NULL;
-    uint64_t known = 0, wanted = 0;
-    for (uint32_t i = 0; i < g->layer_count && !wrong; i++) wrong = tower_check_layer(g, i, &known);
+    uint64_t listed = 0, wanted = 0;
+    for (uint32_t i = 0; i < g->layer_count && !wrong; i++) wrong = tower_check_layer(g, i, &listed);
     for (uint32_t n = 0; n < w->node_top && !wrong; n++) {
         const aoi_node_record *r = w->nodes + n;
         if (!aoi_is_live(r->generation) || !r->part) continue;
@@ -333,7 +333,7 @@ static const char *tower_check(aoi_engine *head) {
         aoi_span s = tower_span_of(y, &b);
         wanted += (uint64_t)(s.x1 - s.x0 + 1) * (uint64_t)(s.y1 - s.y0 + 1);
     }
-    return wrong || known == wanted ? wrong : "a tower does not know a node";
+    return wrong || listed == wanted ? wrong : "a tower does not know a node";
 }
 
 const aoi_engine_class aoi_engine_tower = {

@@ -19,7 +19,7 @@ typedef struct grid_mover { /* and what is asked for it */
     uint32_t node, level; /* of a query; node: the first of its own in the layer */
     bool thick; /* the ring is so wide that most of what it hits does not change: looked at before it is proposed */
     bool measured;
-    may_way way; /* if it is measured */
+    may_move move; /* if it is measured */
 } grid_mover;
 
 /* Entities around one of the mover's nodes. */
@@ -27,7 +27,7 @@ static void grid_visit_points(void *ud, const uint32_t *refs, size_t count) {
     const grid_mover *m = ud;
     aoi_world *w = m->world;
     for (size_t i = 0; i < count; i++)
-        if (refs[i] != m->entity && aoi_may_see(w->nodes + m->node, w->entities[refs[i]].kind))
+        if (refs[i] != m->entity && aoi_node_matches(w->nodes + m->node, w->entities[refs[i]].kind))
             aoi_add_candidate(w, m->node, refs[i]);
 }
 
@@ -35,10 +35,10 @@ static void grid_visit_thick_points(void *ud, const uint32_t *refs, size_t count
     const grid_mover *m = ud;
     aoi_world *w = m->world;
     uint32_t may[AOI_RING_HITS / 32];
-    may_mark_own(w, m->node, &m->way, refs, count, may);
+    may_mark_own(w, m->node, &m->move, refs, count, may);
     for (size_t i = 0; i < count; i++)
         if ((may[i / 32] >> i % 32 & 1) && refs[i] != m->entity &&
-            aoi_may_see(w->nodes + m->node, w->entities[refs[i]].kind))
+            aoi_node_matches(w->nodes + m->node, w->entities[refs[i]].kind))
             aoi_add_candidate(w, m->node, refs[i]);
 }
 
@@ -48,8 +48,8 @@ static void grid_visit_nodes(void *ud, const uint32_t *refs, size_t count) {
     aoi_world *w = m->world;
     for (size_t i = 0; i < count; i++) {
         const aoi_node_record *n = w->nodes + refs[i];
-        if (n->owner == m->entity || !aoi_may_see(n, m->kind)) continue;
-        if (m->thick && !may_change_other(w, refs[i], w->entities[n->owner].pos, &m->way)) continue;
+        if (n->owner == m->entity || !aoi_node_matches(n, m->kind)) continue;
+        if (m->thick && !may_change_other(w, refs[i], w->entities[n->owner].pos, &m->move)) continue;
         aoi_add_candidate(w, refs[i], m->entity);
     }
 }
@@ -76,7 +76,7 @@ static inline void grid_fetch_shape(const aoi_world *w, uint32_t entity) {
 AOI_INLINE void grid_add_own(const grid_mover *m, uint32_t target, uint64_t kind) {
     aoi_world *w = m->world;
     for (uint32_t n = m->node; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, m->level))
-        if (aoi_may_see(w->nodes + n, kind) && may_change_own(w, n, w->entities[target].pos, &m->way))
+        if (aoi_node_matches(w->nodes + n, kind) && may_change_own(w, n, w->entities[target].pos, &m->move))
             aoi_add_candidate(w, n, target);
 }
 
@@ -87,7 +87,7 @@ static void grid_visit_thick_crowd(void *ud, const uint32_t *refs, size_t count)
     uint32_t may[AOI_RING_HITS / 32], next = AOI_NONE;
     grid_fetch_areas(w, refs, count);
     if (m->node != AOI_NONE) {
-        may_mark_own(w, m->node, &m->way, refs, count, may);
+        may_mark_own(w, m->node, &m->move, refs, count, may);
         next = aoi_next_in_level(w, w->nodes[m->node].next, m->level);
     } else memset(may, 0, sizeof may);
     for (size_t i = 0; i < count; i++) {
@@ -97,7 +97,7 @@ static void grid_visit_thick_crowd(void *ud, const uint32_t *refs, size_t count)
         if (next != AOI_NONE || may[i / 32] >> i % 32 & 1) grid_add_own(m, refs[i], other->kind);
         uint32_t n = aoi_next_in_level(w, other->nodes, m->level);
         for (; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, m->level))
-            if (aoi_may_see(w->nodes + n, m->kind) && may_change_other(w, n, other->pos, &m->way))
+            if (aoi_node_matches(w->nodes + n, m->kind) && may_change_other(w, n, other->pos, &m->move))
                 aoi_add_candidate(w, n, m->entity);
     }
 }
@@ -131,25 +131,25 @@ static bool grid_is_thick(const aoi_grid_layer *y, bool solid) {
     return solid || !y->uniform || y->borders.enter_min[0] < 0.9 * y->borders.leave_max[0];
 }
 
-AOI_INLINE void grid_ask(grid_mover *m, uint32_t node, uint32_t level, bool thick) {
+AOI_INLINE void grid_set_query(grid_mover *m, uint32_t node, uint32_t level, bool thick) {
     m->node = node, m->level = level, m->thick = thick;
     if (thick && !m->measured) {
-        m->way = may_way_of(m->world->dims, m->from, m->to);
+        m->move = may_move_of(m->world->dims, m->from, m->to);
         m->measured = true;
     }
 }
 
-AOI_INLINE void grid_ask_ring(grid_mover *m, const aoi_spatial_hash *h, const aoi_borders *b, uint32_t cell,
-                              const aoi_visitor *v) {
+AOI_INLINE void grid_query_ring(grid_mover *m, const aoi_spatial_hash *h, const aoi_borders *b, uint32_t cell,
+                                const aoi_visitor *v) {
     m->world->steps += aoi_ring_query(h, m->from, m->to, b, m->solid, cell, v);
 }
 
 static void grid_query_crowd(const aoi_grid *g, grid_mover *m, uint32_t level) {
     const aoi_entity_record *e = m->world->entities + m->entity;
     const aoi_grid_layer *y = g->layers + level;
-    grid_ask(m, aoi_next_in_level(m->world, e->nodes, level), level, grid_is_thick(y, m->solid));
+    grid_set_query(m, aoi_next_in_level(m->world, e->nodes, level), level, grid_is_thick(y, m->solid));
     aoi_visitor v = grid_crowd_visitor(m->world, m->thick ? grid_visit_thick_crowd : grid_visit_crowd, m);
-    grid_ask_ring(m, &g->points, &y->borders, e->place.cell, &v);
+    grid_query_ring(m, &g->points, &y->borders, e->place.cell, &v);
 }
 
 /* Targets of the mover's nodes in a layer.  A node that the layer's borders are those of need not have its own made up. */
@@ -158,23 +158,23 @@ AOI_NOINLINE static void grid_query_own(const aoi_grid *g, grid_mover *m, uint32
     const aoi_entity_record *e = w->entities + m->entity;
     const aoi_grid_layer *y = g->layers + level;
     for (uint32_t n = e->nodes; (n = aoi_next_in_level(w, n, level)) != AOI_NONE; n = w->nodes[n].next) {
-        grid_ask(m, n, level, m->solid || y->borders.enter_min[0] <= 0);
+        grid_set_query(m, n, level, m->solid || y->borders.enter_min[0] <= 0);
         aoi_visitor v = {m->thick ? grid_visit_thick_points : grid_visit_points, m, (uintptr_t)w->entities,
-                         (uintptr_t)w->entities, aoi_grid_seeks_few(g, w->nodes + n)};
+                         (uintptr_t)w->entities, aoi_grid_matches_rare(g, w->nodes + n)};
         aoi_borders own = y->borders;
         if (!y->uniform) {
             aoi_bounds b = aoi_bounds_of(w, n);
             own = aoi_borders_of(w->dims, &b);
         }
-        grid_ask_ring(m, &g->points, &own, e->place.cell, &v);
+        grid_query_ring(m, &g->points, &own, e->place.cell, &v);
     }
 }
 
 static void grid_query_scattered(const aoi_grid *g, grid_mover *m, uint32_t level) {
     const aoi_grid_layer *y = g->layers + level;
-    grid_ask(m, AOI_NONE, level, grid_is_thick(y, m->solid));
+    grid_set_query(m, AOI_NONE, level, grid_is_thick(y, m->solid));
     aoi_visitor v = grid_node_visitor(m->world, grid_visit_nodes, m);
-    grid_ask_ring(m, &y->cells, &y->borders, AOI_NONE, &v);
+    grid_query_ring(m, &y->cells, &y->borders, AOI_NONE, &v);
 }
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
@@ -225,7 +225,7 @@ static void grid_predict(aoi_grid *g, uint32_t entity) {
 
 typedef struct grid_levels { /* bit i: layer i; bit 63 stands for all layers from there on */
     uint64_t own;            /* the entity has a node in it */
-    uint64_t wide;           /* and one that does not only look for the seldom */
+    uint64_t wide;           /* and one that does not only look for the rare */
 } grid_levels;
 
 static grid_levels grid_levels_of(const aoi_grid *g, uint32_t entity) {
@@ -235,12 +235,12 @@ static grid_levels grid_levels_of(const aoi_grid *g, uint32_t entity) {
         if (!aoi_is_bounded(w->nodes + n)) continue;
         uint64_t bit = UINT64_C(1) << (w->nodes[n].level < 63 ? w->nodes[n].level : 63);
         levels.own |= bit;
-        if (!aoi_grid_seeks_few(g, w->nodes + n)) levels.wide |= bit;
+        if (!aoi_grid_matches_rare(g, w->nodes + n)) levels.wide |= bit;
     }
     return levels;
 }
 
-static void grid_set_out(grid_mover *m, aoi_world *w, uint32_t entity, const double *from, const double *to) {
+static void grid_open_mover(grid_mover *m, aoi_world *w, uint32_t entity, const double *from, const double *to) {
     m->world = w, m->entity = entity, m->kind = w->entities[entity].kind, m->from = from, m->to = to;
     m->solid = w->dims == 3 && from[2] != to[2];
     m->measured = false;
@@ -249,14 +249,14 @@ static void grid_set_out(grid_mover *m, aoi_world *w, uint32_t entity, const dou
 void aoi_grid_propose(aoi_grid *g, uint32_t entity, const double *to, bool taken) {
     aoi_world *w = g->world;
     grid_mover m;
-    grid_set_out(&m, w, entity, w->entities[entity].pos, to);
+    grid_open_mover(&m, w, entity, w->entities[entity].pos, to);
     if (g->points.count >= GRID_LARGE && w->mover_count <= GRID_ALONE && !taken) grid_predict(g, entity);
     grid_levels levels = grid_levels_of(g, entity);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const aoi_grid_layer *y = g->layers + i;
         if (!y->count || y->idle || y->taken != taken) continue;
         bool own = levels.own >> (i < 63 ? i : 63) & 1, wide = levels.wide >> (i < 63 ? i : 63) & 1;
-        bool seen = aoi_grid_looks_for(y, m.kind);
+        bool seen = aoi_grid_layer_matches(y, m.kind);
         if (y->crowd && (wide || seen)) {
             grid_query_crowd(g, &m, i);
             continue;
@@ -272,8 +272,8 @@ void aoi_grid_propose_targets(aoi_grid *g, uint32_t node, const double *from, co
     aoi_bounds b = aoi_bounds_of(w, node);
     aoi_borders borders = aoi_borders_of(w->dims, &b);
     grid_mover m;
-    grid_set_out(&m, w, owner, from, to);
-    grid_ask(&m, node, 0, false);
+    grid_open_mover(&m, w, owner, from, to);
+    grid_set_query(&m, node, 0, false);
     aoi_visitor v = {grid_visit_points, &m, (uintptr_t)w->entities, (uintptr_t)w->entities, false};
-    grid_ask_ring(&m, &g->points, &borders, w->entities[owner].place.cell, &v);
+    grid_query_ring(&m, &g->points, &borders, w->entities[owner].place.cell, &v);
 }

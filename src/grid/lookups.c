@@ -20,7 +20,7 @@ static void grid_visit_owners(void *ud, const uint32_t *refs, size_t count) {
 }
 
 void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi) {
-    aoi_grid_learn(g, fmax(hi[0] / 2 - lo[0] / 2, hi[1] / 2 - lo[1] / 2));
+    aoi_grid_count_question(g, fmax(hi[0] / 2 - lo[0] / 2, hi[1] / 2 - lo[1] / 2));
     uintptr_t entities = (uintptr_t)g->world->entities;
     aoi_visitor v = {grid_visit_hits, &(grid_question){.world = g->world}, entities, entities, false};
     g->world->steps += aoi_box_query(&g->points, lo, hi, &v);

@@ -9,7 +9,7 @@ typedef struct may_lanes { /* the gaps of a visit's entities */
     float x[AOI_RING_HITS], y[AOI_RING_HITS], away[AOI_RING_HITS], half;
 } may_lanes;
 
-static void measure(may_lanes *h, const aoi_world *w, const may_way *m, const uint32_t *refs, size_t count) {
+static void measure(may_lanes *h, const aoi_world *w, const may_move *m, const uint32_t *refs, size_t count) {
     h->half = m->half;
     for (size_t i = 0; i < count; i++) {
         may_gap g = may_gap_to(m, w->entities[refs[i]].pos);
@@ -54,7 +54,7 @@ static void mark_polygon(const may_lanes *h, size_t count, const aoi_shape *p, u
 
 /* ---- marks ------------------------------------------------------------------------------------------------------- */
 
-void may_mark_own(const aoi_world *w, uint32_t node, const may_way *m, const uint32_t *refs, size_t count,
+void may_mark_own(const aoi_world *w, uint32_t node, const may_move *m, const uint32_t *refs, size_t count,
                   uint32_t bits[AOI_RING_HITS / 32]) {
     const aoi_node_record *n = w->nodes + node;
     const aoi_area_record *a = w->areas + node;

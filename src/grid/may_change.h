@@ -19,25 +19,25 @@
 #define MAY_LEAST 1e-20f /* where squares of floats lose digits */
 #define MAY_MOST 1e15f   /* up to which products of floats do not overflow */
 
-typedef struct may_way { /* of a mover */
+typedef struct may_move { /* of a mover */
     int dims;
     const double *from, *to;
     double mid[2];
     float half; /* of its length in the plane, and the rounding of places */
-} may_way;
+} may_move;
 
 typedef struct may_gap { /* in the plane: from a mover, half way, to another place */
     float x, y, away;
 } may_gap;
 
-static inline may_way may_way_of(int dims, const double *from, const double *to) {
+static inline may_move may_move_of(int dims, const double *from, const double *to) {
     double dx = to[0] * 0.5 - from[0] * 0.5, dy = to[1] * 0.5 - from[1] * 0.5;
     double half = sqrt(dx * dx + dy * dy) + aoi_ring_margin(aoi_magnitude(from) + aoi_magnitude(to));
-    may_way m = {dims, from, to, {from[0] + dx, from[1] + dy}, (float)half * (1 + MAY_ROUNDED) + MAY_LEAST};
+    may_move m = {dims, from, to, {from[0] + dx, from[1] + dy}, (float)half * (1 + MAY_ROUNDED) + MAY_LEAST};
     return m;
 }
 
-static inline may_gap may_gap_to(const may_way *m, const double *at) {
+static inline may_gap may_gap_to(const may_move *m, const double *at) {
     may_gap g = {(float)(at[0] - m->mid[0]), (float)(at[1] - m->mid[1]), 0};
     g.away = sqrtf(g.x * g.x + g.y * g.y);
     return g;
@@ -75,13 +75,13 @@ AOI_INLINE bool may_change_zone(int dims, int shape, const aoi_area_record *a, c
 }
 
 /* Of a sector or a polygon that the height does not decide; sign: 1 if the watcher moves, -1 if the target does. */
-AOI_INLINE bool may_pass(int shape, const aoi_area_record *a, const may_way *m, const may_gap *g, float sign) {
+AOI_INLINE bool may_pass(int shape, const aoi_area_record *a, const may_move *m, const may_gap *g, float sign) {
     if (shape == AOI_SECTOR) return may_pass_sector(g, sign * g->x, sign * g->y, m->half, a->radius, a->shape);
     return may_pass_polygon(g, sign * g->x, sign * g->y, m->half, a->shape);
 }
 
 /* The shape is that of the node. */
-AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, const may_places *at, const may_way *m,
+AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, const may_places *at, const may_move *m,
                               float sign) {
     const aoi_node_record *n = w->nodes + node;
     const aoi_area_record *a = w->areas + node;
@@ -101,7 +101,7 @@ AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, cons
 }
 
 /* Each case knows its shape. */
-AOI_INLINE bool may_change_of(const aoi_world *w, uint32_t node, const may_places *at, const may_way *m, float sign) {
+AOI_INLINE bool may_change_of(const aoi_world *w, uint32_t node, const may_places *at, const may_move *m, float sign) {
     const aoi_node_record *n = w->nodes + node;
     if (n->flags & AOI_NODE_PLAIN)
         return aoi_in_box(m->dims, at->w0, at->t0, n->reach[0]) != aoi_in_box(m->dims, at->w1, at->t1, n->reach[0]);
@@ -122,16 +122,16 @@ AOI_INLINE bool may_change_of(const aoi_world *w, uint32_t node, const may_place
 }
 
 /* For a node of the mover and another entity's place; for a node of the other. */
-AOI_INLINE bool may_change_own(const aoi_world *w, uint32_t node, const double *other, const may_way *m) {
+AOI_INLINE bool may_change_own(const aoi_world *w, uint32_t node, const double *other, const may_move *m) {
     return may_change_of(w, node, &(may_places){m->from, other, m->to, other}, m, 1);
 }
 
-AOI_INLINE bool may_change_other(const aoi_world *w, uint32_t node, const double *other, const may_way *m) {
+AOI_INLINE bool may_change_other(const aoi_world *w, uint32_t node, const double *other, const may_move *m) {
     return may_change_of(w, node, &(may_places){other, m->from, other, m->to}, m, -1);
 }
 
 /* Of the entities of a visit, bit i: the i-th may change its zone for a node of the mover. */
-void may_mark_own(const aoi_world *w, uint32_t node, const may_way *m, const uint32_t *refs, size_t count,
+void may_mark_own(const aoi_world *w, uint32_t node, const may_move *m, const uint32_t *refs, size_t count,
                   uint32_t bits[AOI_RING_HITS / 32]);
 
 #endif

@@ -15,7 +15,7 @@ void aoi_grid_close(aoi_grid *g) {
     AOI_CLEAR(aoi_grid_memory(g), g->ahead, g->ahead_cap);
     aoi_spatial_close(aoi_grid_memory(g), &g->points);
     g->tuned = g->counted = 0;
-    g->seldom = 0;
+    g->rare = 0;
 }
 
 static void grid_note_change(aoi_grid *g) {
@@ -29,8 +29,8 @@ bool aoi_grid_enter(aoi_grid *g, uint32_t entity) {
     aoi_entity_record *e = w->entities + entity;
     uint32_t cell = aoi_spatial_reserve(aoi_grid_memory(g), &g->points, AOI_NONE, e->pos);
     if (cell == AOI_NONE) return false;
-    aoi_item_insert(w, &g->points, cell, e->pos, entity, (e->kind & g->seldom) != 0);
-    e->link = AOI_GRID_NOBODY;
+    aoi_item_insert(w, &g->points, cell, e->pos, entity, (e->kind & g->rare) != 0);
+    e->link = AOI_GRID_NO_LINK;
     e->scattered = 0;
     grid_note_change(g);
     return true;
@@ -43,7 +43,7 @@ void aoi_grid_leave(aoi_grid *g, uint32_t entity) {
 }
 
 void aoi_grid_set_kind(aoi_grid *g, uint32_t entity, uint64_t kind) {
-    aoi_spatial_mark(&g->points, g->world->entities[entity].place.slot, (kind & g->seldom) != 0);
+    aoi_spatial_mark(&g->points, g->world->entities[entity].place.slot, (kind & g->rare) != 0);
 }
 
 bool aoi_grid_relocate(aoi_grid *g, uint32_t entity, const double *to) {
@@ -55,21 +55,21 @@ bool aoi_grid_relocate(aoi_grid *g, uint32_t entity, const double *to) {
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 bool aoi_grid_add_node(aoi_grid *g, uint32_t node, const aoi_bounds *b) {
-    aoi_grid_seat seat;
-    if (!aoi_grid_reserve(g, node, b, &seat)) return false;
-    aoi_grid_settle(g, node, b, seat);
+    aoi_grid_place place;
+    if (!aoi_grid_reserve(g, node, b, &place)) return false;
+    aoi_grid_layer_insert(g, node, b, place);
     grid_note_change(g);
     return true;
 }
 
 void aoi_grid_remove_node(aoi_grid *g, uint32_t node) {
-    aoi_grid_unsettle(g, node);
+    aoi_grid_layer_remove(g, node);
     grid_note_change(g);
 }
 
-void aoi_grid_resize_node(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_seat seat) {
-    aoi_grid_unsettle(g, node);
-    aoi_grid_settle(g, node, b, seat);
+void aoi_grid_resize_node(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place place) {
+    aoi_grid_layer_remove(g, node);
+    aoi_grid_layer_insert(g, node, b, place);
     grid_note_change(g);
 }
 
@@ -106,8 +106,8 @@ const char *aoi_grid_check(const aoi_grid *g) {
         entities++;
         if (!aoi_spatial_has(&g->points, r->place.cell, r->place.slot, r->pos, e))
             return "an entity is not where its cell has it";
-        if (aoi_spatial_is_marked(&g->points, r->place.slot) != ((r->kind & g->seldom) != 0))
-            return "an entity of a seldom kind is not marked, or another is";
+        if (aoi_spatial_is_marked(&g->points, r->place.slot) != ((r->kind & g->rare) != 0))
+            return "an entity of a rare kind is not marked, or another is";
     }
     if (!wrong && entities != g->points.count) wrong = "the grid counts its entities wrongly";
     return wrong ? wrong : aoi_grid_check_layers(g);

@@ -1,7 +1,7 @@
 /* nine_grid.h - the index of every space: entities in cells, and nodes in layers, those of like borders asked together.
  *
  *   points    all entities, in cells of a side like the radius most in use, or larger where entities are few
- *   seldom    the kinds that few entities are of: such entities are marked, so that a node that looks for no other kind
+ *   rare    the kinds that few entities are of: such entities are marked, so that a node that looks for no other kind
  *             reads nothing of the crowd around it
  *   layer     uniform   nodes of exactly the same bounds: the ring around them is as thin as a step is long
  *             mixed     the rest, by size class on each axis, roundness and kind of border
@@ -47,7 +47,7 @@ struct aoi_grid {
     bool fixed;   /* by the `cell` hint */
     bool changed; /* other numbers of entities or nodes since the last tuning */
     aoi_spatial_hash points;
-    uint64_t seldom;
+    uint64_t rare;
     uint32_t counted; /* entities when these were chosen */
     aoi_grid_layer *layers;
     uint32_t layer_cap, layer_count;
@@ -58,26 +58,26 @@ struct aoi_grid {
     uint32_t ahead_cap, ahead_count;
 };
 
-typedef struct aoi_grid_seat { /* room for a node in a layer */
+typedef struct aoi_grid_place { /* room for a node in a layer */
     uint32_t level, cell;
-} aoi_grid_seat;
+} aoi_grid_place;
 
-#define AOI_GRID_SIDE 64.0            /* where nothing tells the side of cells */
-#define AOI_GRID_LEAST_SIDE 0x1p-200  /* finer cells are of no use, and the inverse must be finite */
-enum { AOI_GRID_NOBODY = INT32_MAX }; /* no link */
+#define AOI_GRID_SIDE 64.0             /* where nothing tells the side of cells */
+#define AOI_GRID_LEAST_SIDE 0x1p-200   /* finer cells are of no use, and the inverse must be finite */
+enum { AOI_GRID_NO_LINK = INT32_MAX }; /* no link */
 
 static inline aoi_memory *aoi_grid_memory(aoi_grid *g) {
     return &g->world->memory;
 }
 
 /* Whether some node of the layer may see targets of this kind. */
-static inline bool aoi_grid_looks_for(const aoi_grid_layer *y, uint64_t kind) {
+static inline bool aoi_grid_layer_matches(const aoi_grid_layer *y, uint64_t kind) {
     return (y->masks & kind) || y->excepts;
 }
 
 /* Whether the node looks for nothing but entities that are marked. */
-static inline bool aoi_grid_seeks_few(const aoi_grid *g, const aoi_node_record *n) {
-    return !(n->mask & ~g->seldom) && !(n->flags & AOI_NODE_OVERRIDES);
+static inline bool aoi_grid_matches_rare(const aoi_grid *g, const aoi_node_record *n) {
+    return !(n->mask & ~g->rare) && !(n->flags & AOI_NODE_OVERRIDES);
 }
 
 void aoi_grid_open(aoi_grid *g, aoi_world *w, double hint); /* hint: a side of cells, or 0 */
@@ -91,7 +91,7 @@ void aoi_grid_mask_changed(aoi_grid *g, uint32_t node); /* its mask, or it has e
 bool aoi_grid_add_node(aoi_grid *g, uint32_t node, const aoi_bounds *b);
 void aoi_grid_remove_node(aoi_grid *g, uint32_t node);
 /* A node that is in the index gets other bounds, for which aoi_grid_reserve has made room. */
-void aoi_grid_resize_node(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_seat seat);
+void aoi_grid_resize_node(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place place);
 
 /* Moves the entity and its nodes. */
 bool aoi_grid_relocate(aoi_grid *g, uint32_t entity, const double *to);
@@ -103,9 +103,9 @@ void aoi_grid_describe(const aoi_grid *g, aoi_describer *d, uint32_t layer); /* 
 /* ---- node_layers.c: which layer a node is in ------------------------------------------------------------------------- */
 
 /* Room for a node of these bounds; then it goes there. */
-bool aoi_grid_reserve(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_seat *seat);
-void aoi_grid_settle(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_seat seat);
-void aoi_grid_unsettle(aoi_grid *g, uint32_t node);
+bool aoi_grid_reserve(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place *place);
+void aoi_grid_layer_insert(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place place);
+void aoi_grid_layer_remove(aoi_grid *g, uint32_t node);
 bool aoi_grid_move_chain(aoi_grid *g, uint32_t owner, const double *from, const double *to); /* all nodes of an owner */
 const char *aoi_grid_check_layers(const aoi_grid *g);
 
@@ -118,11 +118,11 @@ void aoi_grid_choose_crowds(aoi_grid *g);
 
 /* The least side of cells for this reach: a power of two times the base. */
 double aoi_grid_side_for(const aoi_grid *g, double reach);
-/* Chooses sides of cells, uniform layers, crowds and the seldom kinds anew, where numbers have changed enough to pay for it,
+/* Chooses sides of cells, uniform layers, crowds and the rare kinds anew, where numbers have changed enough to pay for it,
  * and gives memory back; where memory is refused all goes on as it was. */
 void aoi_grid_tidy(aoi_grid *g);
 /* A question of this half-extent is asked. */
-void aoi_grid_learn(aoi_grid *g, double reach);
+void aoi_grid_count_question(aoi_grid *g, double reach);
 
 /* ---- candidates.c: single moves --------------------------------------------------------------------------------------- */
 

@@ -10,8 +10,8 @@ enum { SPREAD_ITEMS = 3, SPREAD_LEAST = 16 }; /* nodes in a cell of a scattered 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
 static bool grid_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
-    return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->hole[0] == b->hole[0] &&
-           a->hole[1] == b->hole[1] && a->shape == b->shape && a->round == b->round;
+    return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->inner[0] == b->inner[0] &&
+           a->inner[1] == b->inner[1] && a->shape == b->shape && a->round == b->round;
 }
 
 /* What moves ask of layers: nothing if it is not 0. */
@@ -72,19 +72,19 @@ static uint32_t grid_layer_for(aoi_grid *g, const aoi_bounds *b) {
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 /* A crowd needs no cell. */
-static bool grid_reserve_in(aoi_grid *g, uint32_t node, aoi_grid_seat *seat) {
+static bool grid_reserve_in(aoi_grid *g, uint32_t node, aoi_grid_place *place) {
     const aoi_world *w = g->world;
-    if (seat->level == AOI_NONE) return false;
-    aoi_grid_layer *y = g->layers + seat->level;
-    seat->cell = AOI_NONE;
+    if (place->level == AOI_NONE) return false;
+    aoi_grid_layer *y = g->layers + place->level;
+    place->cell = AOI_NONE;
     if (y->crowd) return true;
-    seat->cell = aoi_spatial_reserve(aoi_grid_memory(g), &y->cells, AOI_NONE, w->entities[w->nodes[node].owner].pos);
-    return seat->cell != AOI_NONE;
+    place->cell = aoi_spatial_reserve(aoi_grid_memory(g), &y->cells, AOI_NONE, w->entities[w->nodes[node].owner].pos);
+    return place->cell != AOI_NONE;
 }
 
-bool aoi_grid_reserve(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_seat *seat) {
-    seat->level = grid_layer_for(g, b);
-    return grid_reserve_in(g, node, seat);
+bool aoi_grid_reserve(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place *place) {
+    place->level = grid_layer_for(g, b);
+    return grid_reserve_in(g, node, place);
 }
 
 /* Grows the box around the layer's owners; measured anew when it has grown so often that most of it may be empty. */
@@ -93,18 +93,18 @@ static void grid_cover(aoi_grid *g, aoi_grid_layer *y, const double *at) {
         g->changed = g->world->untidy = true;
 }
 
-void aoi_grid_settle(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_seat seat) {
+void aoi_grid_layer_insert(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place place) {
     aoi_node_record *n = g->world->nodes + node;
     aoi_entity_record *owner = g->world->entities + n->owner;
-    aoi_grid_layer *y = g->layers + seat.level;
+    aoi_grid_layer *y = g->layers + place.level;
     aoi_borders borders = aoi_borders_of(g->world->dims, b);
-    assert(seat.level < g->layer_count && (y->crowd || seat.cell < y->cells.top));
-    n->level = seat.level;
+    assert(place.level < g->layer_count && (y->crowd || place.cell < y->cells.top));
+    n->level = place.level;
     y->masks |= n->mask;
     y->excepts |= (n->flags & AOI_NODE_OVERRIDES) != 0;
     if (!y->crowd) {
         owner->scattered = 1;
-        aoi_item_insert(g->world, &y->cells, seat.cell, owner->pos, node, false);
+        aoi_item_insert(g->world, &y->cells, place.cell, owner->pos, node, false);
     }
     if (y->count == 0) aoi_owner_box_clear(&y->box);
     grid_cover(g, y, owner->pos);
@@ -112,7 +112,7 @@ void aoi_grid_settle(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_s
     else if (!y->uniform) aoi_borders_include(&y->borders, &borders);
 }
 
-void aoi_grid_unsettle(aoi_grid *g, uint32_t node) {
+void aoi_grid_layer_remove(aoi_grid *g, uint32_t node) {
     aoi_grid_layer *y = g->layers + g->world->nodes[node].level;
     assert(g->world->nodes[node].level < g->layer_count && y->count);
     y->count--;
@@ -153,13 +153,13 @@ bool aoi_grid_move_chain(aoi_grid *g, uint32_t owner, const double *from, const 
 static void grid_transfer(aoi_grid *g, uint32_t from, uint32_t to, const aoi_bounds *only) {
     const aoi_world *w = g->world;
     for (uint32_t n = 0; n < w->node_top; n++) {
-        aoi_grid_seat seat = {.level = to};
+        aoi_grid_place place = {.level = to};
         if (!grid_is_in(w->nodes + n, from)) continue;
         aoi_bounds b = aoi_bounds_of(w, n);
         if (only && !grid_same_bounds(&b, only)) continue;
-        if (!grid_reserve_in(g, n, &seat)) return;
-        aoi_grid_unsettle(g, n);
-        aoi_grid_settle(g, n, &b, seat);
+        if (!grid_reserve_in(g, n, &place)) return;
+        aoi_grid_layer_remove(g, n);
+        aoi_grid_layer_insert(g, n, &b, place);
     }
 }
 

@@ -9,12 +9,12 @@
 static bool ring_is_round(int dims, const aoi_bounds *b) {
     if (b->shape == AOI_SECTOR) return dims == 2 && b->reach[0] > 1e-100;
     if (b->shape == AOI_POLYGON) return b->round;
-    return b->shape == (dims == 2 ? AOI_CIRCLE : AOI_CYLINDER) && b->hole[0] > 1e-100;
+    return b->shape == (dims == 2 ? AOI_CIRCLE : AOI_CYLINDER) && b->inner[0] > 1e-100;
 }
 
 /* A circle is known by its inscribed square, so that its radius is known to within 2^-14. */
 static aoi_borders ring_round_borders(const aoi_bounds *b) {
-    double enter = fmax(b->hole[0], 0) * (RING_SQRT2 * (1 - 0x1p-45)), leave = b->reach[0];
+    double enter = fmax(b->inner[0], 0) * (RING_SQRT2 * (1 - 0x1p-45)), leave = b->reach[0];
     if (b->shape == AOI_SECTOR || b->shape == AOI_POLYGON) /* borders anywhere between the two circles */
         return (aoi_borders){.enter_min = {enter, enter},
                              .enter_max = {leave, leave},
@@ -33,9 +33,9 @@ aoi_borders aoi_borders_of(int dims, const aoi_bounds *b) {
     if (r.round) r = ring_round_borders(b);
     else
         for (int a = 0; a < 2; a++) {
-            bool none = b->hole[0] < 0 || b->hole[1] < 0;
-            r.enter_min[a] = none ? 0 : b->hole[a];
-            r.enter_max[a] = b->shape == AOI_SQUARE && !none ? b->hole[a] : b->reach[a];
+            bool none = b->inner[0] < 0 || b->inner[1] < 0;
+            r.enter_min[a] = none ? 0 : b->inner[a];
+            r.enter_max[a] = b->shape == AOI_SQUARE && !none ? b->inner[a] : b->reach[a];
             r.leave_min[a] = r.leave_max[a] = b->reach[a];
         }
     r.fixed = b->shape == AOI_POLYGON;

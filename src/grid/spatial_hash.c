@@ -196,18 +196,18 @@ void aoi_spatial_tidy(aoi_memory *m, aoi_spatial_hash *h) {
 
 void aoi_item_insert(aoi_world *w, aoi_spatial_hash *h, uint32_t cell, const double *at, uint32_t ref, bool marked) {
     uint32_t slot = aoi_spatial_insert(h, cell, at, ref, marked);
-    *aoi_item_place(w, h, ref) = (aoi_standing){cell, slot};
+    *aoi_item_place(w, h, ref) = (aoi_cell_slot){cell, slot};
 }
 
 void aoi_item_remove(aoi_world *w, aoi_spatial_hash *h, uint32_t ref) {
-    const aoi_standing *p = aoi_item_place(w, h, ref);
+    const aoi_cell_slot *p = aoi_item_place(w, h, ref);
     assert(h->buckets[p->slot / AOI_BUCKET_LANES].ref[p->slot % AOI_BUCKET_LANES] == ref);
     uint32_t moved = aoi_spatial_remove(h, p->cell, p->slot);
     if (moved != AOI_NONE) aoi_item_place(w, h, moved)->slot = p->slot;
 }
 
 AOI_NOINLINE bool aoi_item_change_cell(aoi_world *w, aoi_spatial_hash *h, uint32_t ref, const double *to) {
-    const aoi_standing *p = aoi_item_place(w, h, ref);
+    const aoi_cell_slot *p = aoi_item_place(w, h, ref);
     uint32_t cell = aoi_spatial_reserve(&w->memory, h, p->cell, to);
     if (cell == AOI_NONE) return false;
     bool marked = aoi_spatial_is_marked(h, p->slot);
@@ -252,7 +252,7 @@ bool aoi_items_resize(aoi_world *w, aoi_spatial_hash *h, double side) {
     for (uint32_t i = 0; i < h->top; i++)
         for (uint32_t b = h->cells[i].head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next)
             for (uint32_t lane = 0; lane < h->buckets[b].count; lane++)
-                *aoi_item_place(w, h, h->buckets[b].ref[lane]) = (aoi_standing){i, b * AOI_BUCKET_LANES + lane};
+                *aoi_item_place(w, h, h->buckets[b].ref[lane]) = (aoi_cell_slot){i, b * AOI_BUCKET_LANES + lane};
     return true;
 }
 

@@ -181,7 +181,7 @@ static inline const double *aoi_item_position(const aoi_world *w, const aoi_spat
     return w->entities[h->of_nodes ? w->nodes[ref].owner : ref].pos;
 }
 
-static inline aoi_standing *aoi_item_place(const aoi_world *w, const aoi_spatial_hash *h, uint32_t ref) {
+static inline aoi_cell_slot *aoi_item_place(const aoi_world *w, const aoi_spatial_hash *h, uint32_t ref) {
     return h->of_nodes ? &w->nodes[ref].place : &w->entities[ref].place;
 }
 
@@ -192,7 +192,7 @@ bool aoi_item_change_cell(aoi_world *w, aoi_spatial_hash *h, uint32_t ref, const
 
 /* False when memory is refused, and then nothing has changed. */
 static inline bool aoi_item_move(aoi_world *w, aoi_spatial_hash *h, uint32_t ref, const double *to) {
-    const aoi_standing *p = aoi_item_place(w, h, ref);
+    const aoi_cell_slot *p = aoi_item_place(w, h, ref);
     return aoi_spatial_update(h, p->cell, p->slot, to) || aoi_item_change_cell(w, h, ref, to);
 }
 

@@ -1,9 +1,9 @@
-/* tuning.c - sides of cells, and kinds that are seldom, from the numbers of entities, nodes and questions; see nine_grid.h. */
+/* tuning.c - sides of cells, and kinds that are rare, from the numbers of entities, nodes and questions; see nine_grid.h. */
 #include "grid/nine_grid.h"
 
-enum { GRID_SPARSE = 2, GRID_DENSE = 10 };    /* items in a cell: nearly a bucket of them */
-enum { GRID_TUNERS = 8, GRID_ASKED = 64 };    /* nodes, and entities, or questions, that choose the side of cells */
-enum { SELDOM_LEAST = 16, SELDOM_SHARE = 4 }; /* of entities, where it is worth it: so many, one in so many is seldom */
+enum { GRID_SPARSE = 2, GRID_DENSE = 10 }; /* items in a cell: nearly a bucket of them */
+enum { GRID_TUNERS = 8, GRID_ASKED = 64 }; /* nodes, and entities, or questions, that choose the side of cells */
+enum { RARE_LEAST = 16, RARE_SHARE = 4 };  /* of entities, where it is worth it: so many, one in so many is rare */
 
 /* ---- sides ------------------------------------------------------------------------------------------------------- */
 
@@ -43,7 +43,7 @@ static void grid_tune_points(aoi_grid *g, double side, uint32_t nodes) {
 }
 
 /* Where there are no nodes to learn from, and no hint, cells are like most of the questions. */
-void aoi_grid_learn(aoi_grid *g, double reach) {
+void aoi_grid_count_question(aoi_grid *g, double reach) {
     int size = aoi_size_class(reach);
     if (g->fixed || g->tuned || !(reach > 0) || !isfinite(reach)) return;
     if (!g->asked_lead) g->asked = size;
@@ -53,7 +53,7 @@ void aoi_grid_learn(aoi_grid *g, double reach) {
     if (g->points.count >= GRID_TUNERS) grid_fit_points(g, aoi_grid_side_for(g, ldexp(1, size)));
 }
 
-/* ---- seldom kinds ------------------------------------------------------------------------------------------------ */
+/* ---- rare kinds ------------------------------------------------------------------------------------------------ */
 
 static void grid_count_kinds(const aoi_world *w, uint32_t count[64]) {
     for (uint32_t e = 0; e < w->entity_top; e++)
@@ -62,31 +62,31 @@ static void grid_count_kinds(const aoi_world *w, uint32_t count[64]) {
 }
 
 /* Kinds that together no more than one entity in so many is of, the rarest first. */
-static uint64_t grid_seldom_kinds(const aoi_world *w) {
-    uint32_t count[64] = {0}, left = w->entity_count / SELDOM_SHARE;
-    uint64_t seldom = 0;
-    if (w->entity_count < SELDOM_LEAST) return 0;
+static uint64_t grid_rare_kinds(const aoi_world *w) {
+    uint32_t count[64] = {0}, left = w->entity_count / RARE_SHARE;
+    uint64_t rare = 0;
+    if (w->entity_count < RARE_LEAST) return 0;
     grid_count_kinds(w, count);
     for (;;) {
         int best = -1;
         for (int k = 0; k < 64; k++)
-            if (count[k] && !(seldom >> k & 1) && (best < 0 || count[k] < count[best])) best = k;
-        if (best < 0 || count[best] > left) return seldom;
+            if (count[k] && !(rare >> k & 1) && (best < 0 || count[k] < count[best])) best = k;
+        if (best < 0 || count[best] > left) return rare;
         left -= count[best];
-        seldom |= UINT64_C(1) << best;
+        rare |= UINT64_C(1) << best;
     }
 }
 
 /* Looked at when entities have doubled, or nearly all have gone. */
-static void grid_tune_seldom(aoi_grid *g) {
+static void grid_tune_rare(aoi_grid *g) {
     const aoi_world *w = g->world;
     if (w->entity_count < 2 * g->counted && w->entity_count >= g->counted / 4) return;
     g->counted = w->entity_count;
-    uint64_t seldom = grid_seldom_kinds(w);
-    for (uint32_t e = 0; e < w->entity_top && seldom != g->seldom; e++)
+    uint64_t rare = grid_rare_kinds(w);
+    for (uint32_t e = 0; e < w->entity_top && rare != g->rare; e++)
         if (aoi_is_live(w->entities[e].generation))
-            aoi_spatial_mark(&g->points, w->entities[e].place.slot, (w->entities[e].kind & seldom) != 0);
-    g->seldom = seldom;
+            aoi_spatial_mark(&g->points, w->entities[e].place.slot, (w->entities[e].kind & rare) != 0);
+    g->rare = rare;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ void aoi_grid_tidy(aoi_grid *g) {
         for (uint32_t i = 0; i < g->layer_count; i++) grid_tune_points(g, g->layers[i].side, g->layers[i].count);
         aoi_grid_divide_layers(g);
         aoi_grid_choose_crowds(g);
-        grid_tune_seldom(g);
+        grid_tune_rare(g);
         g->changed = false;
     }
     if (aoi_spatial_is_untidy(&g->points)) aoi_spatial_tidy(aoi_grid_memory(g), &g->points);

@@ -76,7 +76,7 @@ static void join_choose_usual(join_tick *t, const join_sample *s) {
 
 typedef struct join_movers { /* some of those that move */
     uint32_t count;
-    double way[JOIN_FAR_SAMPLE], at[2][JOIN_FAR_SAMPLE], size[JOIN_FAR_SAMPLE]; /* size: greatest coordinate */
+    double step[JOIN_FAR_SAMPLE], at[2][JOIN_FAR_SAMPLE], size[JOIN_FAR_SAMPLE]; /* size: greatest coordinate */
 } join_movers;
 
 static void join_sample_movers(const aoi_world *w, join_movers *m) {
@@ -84,7 +84,7 @@ static void join_sample_movers(const aoi_world *w, join_movers *m) {
     for (uint32_t i = 0; i < m->count; i++) {
         uint32_t k = join_pick(i, JOIN_FAR_SAMPLE, w->mover_count);
         const double *is = w->entities[w->movers[k]].pos;
-        m->way[i] = aoi_way_length(w->dims, is, aoi_way_of(w, k));
+        m->step[i] = aoi_chebyshev(w->dims, is, aoi_mover_end(w, k));
         m->at[0][i] = is[0], m->at[1][i] = is[1];
         m->size[i] = 0;
         for (int a = 0; a < w->dims; a++) m->size[i] = fmax(m->size[i], fabs(is[a]));
@@ -116,10 +116,10 @@ static double join_quantile(const double *numbers, uint32_t count, uint32_t most
 }
 
 /* How far items may go: most movers, but not much farther than areas reach. */
-static double join_choose_way(const join_tick *t, const join_movers *m) {
+static double join_choose_step(const join_tick *t, const join_movers *m) {
     double least = t->reach / 4, farthest = t->space->moves.farthest;
     if (farthest <= least) return farthest;
-    return fmin(fmax(fmin(join_quantile(m->way, m->count, JOIN_MOST_FAR), t->reach), least), farthest);
+    return fmin(fmax(fmin(join_quantile(m->step, m->count, JOIN_MOST_FAR), t->reach), least), farthest);
 }
 
 /* Where doubles do not suffice all nodes are wide. */
@@ -130,12 +130,12 @@ static void join_choose_scale(join_tick *t, const join_sample *s, const join_mov
         reach[i] = fmax(n->reach[0], n->reach[1]);
     }
     t->reach = join_quantile(reach, s->count, JOIN_MOST_WIDE);
-    t->way = join_choose_way(t, m);
+    t->step = join_choose_step(t, m);
     double top = join_quantile(m->size, m->count, JOIN_MOST_FAR);
-    t->scale = fmin(JOIN_LARGEST / (t->reach + 2 * t->way), 0x1p47 / top);
+    t->scale = fmin(JOIN_LARGEST / (t->reach + 2 * t->step), 0x1p47 / top);
     if (t->scale > 1e-280 && t->scale < 1e280) return;
     t->reach = -1;
-    t->way = 0;
+    t->step = 0;
     t->scale = 1;
 }
 
@@ -201,7 +201,7 @@ static void join_bound_heights(join_tick *t) {
         low = z < low ? z : low;
         high = z > high ? z : high;
     }
-    t->low = low - 2 * t->way, t->high = high + 2 * t->way;
+    t->low = low - 2 * t->step, t->high = high + 2 * t->step;
 }
 
 bool aoi_join_choose(join_tick *t) {
@@ -211,7 +211,7 @@ bool aoi_join_choose(join_tick *t) {
     if (!s.count || !t->world->mover_count) return false;
     join_sample_movers(t->world, &m);
     join_choose_scale(t, &s, &m);
-    t->range = (int)(fmax(t->reach + 2 * t->way, 0) * t->scale) + JOIN_ROUNDED;
+    t->range = (int)(fmax(t->reach + 2 * t->step, 0) * t->scale) + JOIN_ROUNDED;
     join_choose_lines(t);
     join_choose_torus(t, &m);
     if (t->world->dims == 3) join_bound_heights(t);

@@ -29,11 +29,11 @@ AOI_INLINE bool join_in_window(const join_tick *t, const int64_t at[2]) {
            (t->window[1] == INT64_MAX || (uint64_t)line < (uint64_t)t->window[1]);
 }
 
-static bool join_is_lost(const join_tick *t, const double *at) {
-    bool lost = false;
+static bool join_is_remote(const join_tick *t, const double *at) {
+    bool remote = false;
     for (int a = 0; a < t->world->dims; a++)
-        lost |= !(fmax(fabs(at[a]), fabs(at[a] - t->origin[a])) * t->scale < JOIN_FARTHEST);
-    return lost;
+        remote |= !(fmax(fabs(at[a]), fabs(at[a] - t->origin[a])) * t->scale < JOIN_FARTHEST);
+    return remote;
 }
 
 /* An item before it is sorted in: its places in fixed point, where they are above 0. */
@@ -111,29 +111,29 @@ static bool join_note_wide(join_tick *t, uint32_t entity, bool all) {
     return true;
 }
 
-static AOI_NOINLINE bool join_note_far(join_tick *t, uint32_t entity, bool lost) {
+static AOI_NOINLINE bool join_note_far(join_tick *t, uint32_t entity, bool remote) {
     aoi_memory *m = &t->world->memory;
-    if (lost) {
-        if (!AOI_GROW(m, t->lost, t->lost_cap, t->lost_count + (size_t)1)) return false;
-        t->lost[t->lost_count++] = entity;
+    if (remote) {
+        if (!AOI_GROW(m, t->remote, t->remote_cap, t->remote_count + (size_t)1)) return false;
+        t->remote[t->remote_count++] = entity;
     } else {
         if (!AOI_GROW(m, t->far, t->far_cap, t->far_count + (size_t)1)) return false;
         t->far[t->far_count++] = entity;
     }
-    return join_note_wide(t, entity, lost);
+    return join_note_wide(t, entity, remote);
 }
 
-/* Notes an entity, NOWHERE if it is no item; false when memory is refused.  careful: some go far, or are lost. */
+/* Notes an entity, NOWHERE if it is no item; false when memory is refused.  careful: some go far, or are remote. */
 AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t entity, bool careful, join_note *note) {
     const aoi_world *w = f->world;
     const aoi_entity_record *r = w->entities + entity;
     bool moves = r->mover < w->moved;
-    const double *was = moves ? aoi_way_of(w, r->mover) : r->pos;
+    const double *was = moves ? aoi_mover_end(w, r->mover) : r->pos;
     for (uint32_t n = r->nodes; !moves && n != AOI_NONE; n = w->nodes[n].next) moves = join_has_turned(w, n);
     if (careful && moves) {
-        bool lost = join_is_lost(t, r->pos);
-        if (lost || !(aoi_way_length(w->dims, r->pos, was) <= f->way))
-            return join_note_far(t, entity, lost || join_is_lost(t, was));
+        bool remote = join_is_remote(t, r->pos);
+        if (remote || !(aoi_chebyshev(w->dims, r->pos, was) <= f->step))
+            return join_note_far(t, entity, remote || join_is_remote(t, was));
     }
     bool usual = r->nodes != AOI_NONE && join_are_alike(w, r->nodes, f->usual.node);
     if (!usual && !join_note_wide(t, entity, false)) return false;
@@ -146,7 +146,7 @@ AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t enti
 static bool join_note_all(join_tick *t, join_note *notes) {
     const aoi_world *w = t->world;
     const aoi_travel *m = &t->space->moves;
-    bool careful = m->farthest > t->way || join_is_lost(t, m->lo) || join_is_lost(t, m->hi);
+    bool careful = m->farthest > t->step || join_is_remote(t, m->lo) || join_is_remote(t, m->hi);
     const join_tick frame = *t; /* in registers: what is counted might be any number of it */
     for (uint32_t e = 0; e < w->entity_top; e++) {
         notes[e].cell = JOIN_NOWHERE;
@@ -230,6 +230,6 @@ void aoi_join_free(join_tick *t) {
     AOI_FREE(m, t->bin, t->bin_cap);
     AOI_FREE(m, t->height, t->height_cap);
     AOI_FREE(m, t->far, t->far_cap);
-    AOI_FREE(m, t->lost, t->lost_cap);
+    AOI_FREE(m, t->remote, t->remote_cap);
     AOI_FREE(m, t->wide, t->wide_cap);
 }

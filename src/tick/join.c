@@ -11,7 +11,7 @@ static void join_open_strip(join_strip *o, const join_tick *t) {
     o->failed = false;
     o->steps = o->judged = 0;
     o->probes = NULL, o->sides = NULL, o->changes = NULL;
-    o->probe_cap = o->side_cap = o->change_cap = o->doubt_count = 0;
+    o->probe_cap = o->side_cap = o->change_cap = o->undecided_count = 0;
     o->probe_count = o->side_count = o->change_count = 0;
     memset(o->usual_place, 0, sizeof o->usual_place);
     for (int kind = 0; kind < JOIN_KINDS; kind++) o->hit[kind] = o->hits[kind];
@@ -58,7 +58,7 @@ static bool join_run(join_tick *t) {
     join_open_strip(&o, t);
     bool good = !o.failed;
     for (int q = 0; q < t->set_count && good; q++) good = join_run_set(t, &o, q);
-    if (good && (t->wide_count || t->lost_count)) {
+    if (good && (t->wide_count || t->remote_count)) {
         aoi_join_judge_wide(&o);
         good = join_merge(t, &o);
     }

@@ -91,7 +91,7 @@ typedef struct join_tick {
     aoi_world *world;
     double origin[3], scale; /* fixed-point units per unit of length */
     double reach;            /* of nodes that are not wide */
-    double way;              /* items have gone no farther on an axis */
+    double step;             /* items have gone no farther on an axis */
     double low, high;        /* of all heights, two moves included */
     join_usual usual;
     int line_bits, bin_bits;
@@ -105,11 +105,11 @@ typedef struct join_tick {
     uint16_t *column[6], *bin; /* x, y, z, and where it was; bin in its line */
     int32_t *height;           /* z with more digits */
     uint32_t count;
-    uint32_t *far;  /* entities that go far */
-    uint32_t *lost; /* entities too far away for fixed point, which move */
-    uint32_t *wide; /* nodes that are looked at one by one */
-    uint32_t first_cap, ref_cap, column_cap[6], bin_cap, height_cap, far_cap, far_count, lost_cap, lost_count, wide_cap,
-        wide_count;
+    uint32_t *far;    /* entities that go far */
+    uint32_t *remote; /* entities too far away for fixed point, which move */
+    uint32_t *wide;   /* nodes that are looked at one by one */
+    uint32_t first_cap, ref_cap, column_cap[6], bin_cap, height_cap, far_cap, far_count, remote_cap, remote_count,
+        wide_cap, wide_count;
 } join_tick;
 
 typedef struct join_hit { /* of sixteen items from `first` on, those that may have passed a border */
@@ -125,7 +125,7 @@ static inline uint32_t join_probe_index(const join_hit *h) {
     return (uint32_t)(h->watcher >> 32);
 }
 
-enum { JOIN_COUPLE = 1 << 16, JOIN_UNSURE = 1 << 17 }; /* bits of a hit beside the lanes' */
+enum { JOIN_MUTUAL = 1 << 16, JOIN_UNSURE = 1 << 17 }; /* bits of a hit beside the lanes' */
 enum { JOIN_FAR = JOIN_MANY | JOIN_SHAPED };           /* no kind of probe: hits of those that go far */
 
 typedef struct join_pair {
@@ -142,8 +142,8 @@ typedef struct join_strip { /* what a strip writes */
     join_side *sides;
     aoi_change *changes;
     uint32_t probe_cap, probe_count, side_cap, side_count, change_cap, change_count;
-    uint32_t doubt_count;
-    join_pair doubts[JOIN_HITS];
+    uint32_t undecided_count;
+    join_pair undecided[JOIN_HITS];
     join_hit *hit[JOIN_KINDS], hits[JOIN_KINDS][JOIN_HITS];
 } join_strip;
 
@@ -159,8 +159,8 @@ void aoi_join_free(join_tick *t);
 void aoi_join_probes_of(join_strip *o, uint32_t item, uint32_t entity); /* of its nodes that are not wide */
 bool aoi_join_is_wide(const join_tick *t, uint32_t node);
 void aoi_join_scan(join_strip *o, int set, uint32_t line, uint32_t end); /* watchers in these lines of a set */
-void aoi_join_look(join_strip *o, int kind);                             /* at the hits of a kind */
-void aoi_join_judge_doubts(join_strip *o);
+void aoi_join_decide(join_strip *o, int kind);                           /* at the hits of a kind */
+void aoi_join_judge_undecided(join_strip *o);
 void aoi_join_judge_wide(join_strip *o);
 
 /* Whether moves can change what a node sees, or its events matter. */
@@ -184,7 +184,7 @@ static inline bool join_are_alike(const aoi_world *w, uint32_t a, uint32_t b) {
 
 static inline bool join_goes_far(const join_tick *t, uint32_t entity) {
     const aoi_world *w = t->world;
-    return aoi_way_length(w->dims, w->entities[entity].pos, aoi_position_before(w, entity)) > t->way;
+    return aoi_chebyshev(w->dims, w->entities[entity].pos, aoi_position_before(w, entity)) > t->step;
 }
 
 /* It may see other targets even where neither moves. */

@@ -46,7 +46,7 @@ bool aoi_join_is_wide(const join_tick *t, uint32_t node) {
 /* ---- simple areas ------------------------------------------------------------------------------------------------- */
 
 static void join_set_range(const join_tick *t, join_probe *p, double left, double right, double low, double high) {
-    int more = join_units(t, 2 * t->way) + 9;
+    int more = join_units(t, 2 * t->step) + 9;
     p->left = (int16_t)(join_units(t, left) - more), p->right = (int16_t)(join_units(t, right) + more);
     p->low = (int16_t)(join_units(t, low) - more), p->high = (int16_t)(join_units(t, high) + more);
 }

@@ -33,7 +33,7 @@ static bool join_route_to(const join_tick *t, int s, int q, join_route *r) {
     if (far) return to->class < JOIN_ARRIVED || s == q;
     if (to->class >= JOIN_ARRIVED) return false;
     if (!usual) return moves || others_move;
-    r->flags = JOIN_COUPLE;
+    r->flags = JOIN_MUTUAL;
     r->kinds |= from->kinds;
     r->forward = s == q;
     return moves && (s <= q || !others_move);
@@ -131,7 +131,7 @@ AOI_INLINE uint32_t join_scan_spans(join_strip *o, const join_tick *t, uint64_t 
             hit += bits != 0;
             if (hit == o->hits[bucket] + JOIN_HITS) {
                 o->hit[bucket] = hit;
-                aoi_join_look(o, bucket);
+                aoi_join_decide(o, bucket);
                 hit = o->hits[bucket];
             }
             a += JOIN_LANES;
@@ -203,7 +203,7 @@ static void join_scan_probes(join_strip *o, const join_route *r, const join_rout
         join_watchers w = {p, i, p->line, p->item, p->item + 1};
         join_scans[p->kind](o, &w, r, end);
     }
-    for (int kind = 0; kind < JOIN_KINDS; kind++) aoi_join_look(o, kind);
+    for (int kind = 0; kind < JOIN_KINDS; kind++) aoi_join_decide(o, kind);
     o->probe_count = 1;
     o->side_count = 0;
 }
@@ -256,5 +256,5 @@ void aoi_join_scan(join_strip *o, int set, uint32_t line, uint32_t end) {
         else join_scan_usual(o, routes, routes + n, row, line);
     }
     join_scan_probes(o, routes, routes + n);
-    aoi_join_judge_doubts(o);
+    aoi_join_judge_undecided(o);
 }

@@ -6,10 +6,10 @@
 
 #include "tick/lanes.h"
 
-/* couple: of either's node in that place of its chain, from 1 on. */
-static void join_emit(join_strip *o, uint32_t node, uint32_t target, unsigned before, unsigned after, int couple) {
+/* mutual: of either's node in that place of its chain, from 1 on. */
+static void join_emit(join_strip *o, uint32_t node, uint32_t target, unsigned before, unsigned after, int mutual) {
     if (!AOI_GROW(o->memory, o->changes, o->change_cap, o->change_count + (size_t)1)) o->failed = true;
-    else o->changes[o->change_count++] = (aoi_change){node, target, (uint8_t)before, (uint8_t)after, (uint8_t)couple};
+    else o->changes[o->change_count++] = (aoi_change){node, target, (uint8_t)before, (uint8_t)after, (uint8_t)mutual};
 }
 
 /* ---- by the rule -------------------------------------------------------------------------------------------------- */
@@ -22,7 +22,7 @@ typedef struct join_zone_pair {
 static inline join_zone_pair join_rule(const join_tick *t, uint32_t node, uint32_t target) {
     const aoi_world *w = t->world;
     const aoi_node_record *n = w->nodes + node;
-    if (!aoi_may_see(n, w->entities[target].kind) || n->owner == target)
+    if (!aoi_node_matches(n, w->entities[target].kind) || n->owner == target)
         return (join_zone_pair){AOI_OUTSIDE, AOI_OUTSIDE};
     const double *w0 = aoi_position_before(w, n->owner), *t0 = aoi_position_before(w, target);
     const double *w1 = w->entities[n->owner].pos, *t1 = w->entities[target].pos;
@@ -32,23 +32,23 @@ static inline join_zone_pair join_rule(const join_tick *t, uint32_t node, uint32
                             aoi_zone_of(w->dims, n->shape, w->areas + node, w1, t1)};
 }
 
-void aoi_join_judge_doubts(join_strip *o) {
-    for (uint32_t i = 0; i < o->doubt_count; i++) {
-        join_pair p = o->doubts[i];
+void aoi_join_judge_undecided(join_strip *o) {
+    for (uint32_t i = 0; i < o->undecided_count; i++) {
+        join_pair p = o->undecided[i];
         join_zone_pair z = join_rule(o->tick, p.node, p.target);
         if (z.before != z.after) join_emit(o, p.node, p.target, z.before, z.after, 0);
     }
-    o->judged += o->doubt_count;
-    o->doubt_count = 0;
+    o->judged += o->undecided_count;
+    o->undecided_count = 0;
 }
 
-static void join_doubt(join_strip *o, uint32_t node, uint32_t target) {
+static void join_defer(join_strip *o, uint32_t node, uint32_t target) {
     const aoi_world *w = o->tick->world;
     AOI_PREFETCH(w->nodes + node);
     AOI_PREFETCH(w->areas + node);
     AOI_PREFETCH(w->entities + target);
-    o->doubts[o->doubt_count++] = (join_pair){node, target};
-    if (o->doubt_count == JOIN_HITS) aoi_join_judge_doubts(o);
+    o->undecided[o->undecided_count++] = (join_pair){node, target};
+    if (o->undecided_count == JOIN_HITS) aoi_join_judge_undecided(o);
 }
 
 /* ---- by the columns ----------------------------------------------------------------------------------------------- */
@@ -91,12 +91,12 @@ static inline uint32_t join_node_of(const join_strip *o, const join_hit *h, int 
     return join_nth_node(w, w->entities[join_entity(o->tick, join_item_of(h))].nodes, o->usual_place[border]);
 }
 
-static AOI_NOINLINE void join_doubt_hit(join_strip *o, const join_hit *h, int border, uint32_t other) {
+static AOI_NOINLINE void join_defer_hit(join_strip *o, const join_hit *h, int border, uint32_t other) {
     const join_tick *t = o->tick;
-    join_doubt(o, join_node_of(o, h, border), other);
-    if (!(h->bits & JOIN_COUPLE)) return;
+    join_defer(o, join_node_of(o, h, border), other);
+    if (!(h->bits & JOIN_MUTUAL)) return;
     uint32_t node = join_nth_node(t->world, t->world->entities[other].nodes, o->usual_place[border]);
-    join_doubt(o, node, join_entity(t, join_item_of(h)));
+    join_defer(o, node, join_entity(t, join_item_of(h)));
 }
 
 /* An item that has been hit: where it was and is, with a probe of one node, or one for each border. */
@@ -106,24 +106,24 @@ AOI_INLINE void join_decide(join_strip *o, const join_hit *h, const join_probe *
     uint32_t ref = t->ref[item], other = ref & ~JOIN_ELSEWHERE, self = join_entity(t, join_item_of(h));
     uint32_t all = (UINT32_C(1) << (kind & JOIN_MANY ? p->borders : 1)) - 1;
     uint32_t sure = (was.out | was.in) & (is.out | is.in), changed = sure & (was.in ^ is.in);
-    bool couple = h->bits & JOIN_COUPLE, keeps = kind & JOIN_MANY ? p->keeps : false;
+    bool mutual = h->bits & JOIN_MUTUAL, keeps = kind & JOIN_MANY ? p->keeps : false;
     if ((h->bits & JOIN_UNSURE) | (ref & JOIN_ELSEWHERE) | (keeps && sure != all)) sure = changed = 0;
     if (keeps && changed) { /* its zone is how many borders it is within */
         unsigned before = (was.in & 1) + (was.in >> 1), after = (is.in & 1) + (is.in >> 1);
-        join_emit(o, couple ? self : join_node_of(o, h, 0), other, before, after, couple ? 1 : 0);
+        join_emit(o, mutual ? self : join_node_of(o, h, 0), other, before, after, mutual ? 1 : 0);
         changed = 0;
     }
     for (; changed; changed &= changed - 1) {
         int b = aoi_lanes_first(changed);
         unsigned zone = is.in >> b & 1 ? AOI_INSIDE : AOI_OUTSIDE;
-        join_emit(o, couple ? self : join_node_of(o, h, b), other, AOI_INSIDE - zone, zone,
-                  couple ? 1 + o->usual_place[b] : 0);
+        join_emit(o, mutual ? self : join_node_of(o, h, b), other, AOI_INSIDE - zone, zone,
+                  mutual ? 1 + o->usual_place[b] : 0);
     }
-    for (uint32_t doubts = all & ~sure; doubts; doubts = keeps ? 0 : doubts & (doubts - 1))
-        join_doubt_hit(o, h, keeps ? 0 : aoi_lanes_first(doubts), other);
+    for (uint32_t undecided = all & ~sure; undecided; undecided = keeps ? 0 : undecided & (undecided - 1))
+        join_defer_hit(o, h, keeps ? 0 : aoi_lanes_first(undecided), other);
 }
 
-AOI_INLINE void join_look_at(join_strip *o, const join_hit *h, const join_hit *end, int kind) {
+AOI_INLINE void join_decide_hits(join_strip *o, const join_hit *h, const join_hit *end, int kind) {
     const join_tick *t = o->tick;
     join_limits l = {.borders = 1};
     join_side_lanes room;
@@ -162,7 +162,7 @@ static void join_judge_far(join_strip *o, uint32_t watcher, uint32_t target, boo
     }
 }
 
-static void join_look_at_far(join_strip *o) {
+static void join_decide_far(join_strip *o) {
     const join_tick *t = o->tick;
     for (const join_hit *h = o->hits[JOIN_FAR]; h < o->hit[JOIN_FAR] && !o->failed; h++) {
         uint32_t e = join_entity(t, join_item_of(h));
@@ -177,11 +177,11 @@ static void join_look_at_far(join_strip *o) {
     }
 }
 
-void aoi_join_look(join_strip *o, int kind) {
-    if (o->failed) o->doubt_count = 0;
-    else if (kind == JOIN_FAR) join_look_at_far(o);
-    else if (kind == 0) join_look_at(o, o->hits[kind], o->hit[kind], 0);
-    else if (kind & JOIN_SHAPED) join_look_at(o, o->hits[kind], o->hit[kind], kind | JOIN_SHAPED);
-    else join_look_at(o, o->hits[kind], o->hit[kind], kind & ~JOIN_SHAPED);
+void aoi_join_decide(join_strip *o, int kind) {
+    if (o->failed) o->undecided_count = 0;
+    else if (kind == JOIN_FAR) join_decide_far(o);
+    else if (kind == 0) join_decide_hits(o, o->hits[kind], o->hit[kind], 0);
+    else if (kind & JOIN_SHAPED) join_decide_hits(o, o->hits[kind], o->hit[kind], kind | JOIN_SHAPED);
+    else join_decide_hits(o, o->hits[kind], o->hit[kind], kind & ~JOIN_SHAPED);
     o->hit[kind] = o->hits[kind];
 }

@@ -6,15 +6,15 @@
 
 static void join_judge_one(join_strip *o, uint32_t node, uint32_t target) {
     if (target == o->tick->world->nodes[node].owner) return;
-    o->doubts[o->doubt_count++] = (join_pair){node, target};
-    if (o->doubt_count == JOIN_HITS) aoi_join_judge_doubts(o);
+    o->undecided[o->undecided_count++] = (join_pair){node, target};
+    if (o->undecided_count == JOIN_HITS) aoi_join_judge_undecided(o);
 }
 
-static bool join_is_settled(const join_tick *t, uint32_t entity) {
+static bool join_is_ordinary(const join_tick *t, uint32_t entity) {
     const aoi_world *w = t->world;
-    bool settled = w->entities[entity].mover >= w->moved || !join_goes_far(t, entity);
-    for (uint32_t i = 0; i < t->lost_count; i++) settled &= t->lost[i] != entity;
-    return settled;
+    bool ordinary = w->entities[entity].mover >= w->moved || !join_goes_far(t, entity);
+    for (uint32_t i = 0; i < t->remote_count; i++) ordinary &= t->remote[i] != entity;
+    return ordinary;
 }
 
 /* Targets in its ring, and those that it may not hold. */
@@ -23,25 +23,25 @@ static void join_judge_around(join_strip *o, uint32_t node) {
     aoi_world *w = t->world;
     uint32_t owner = w->nodes[node].owner;
     bool moves = w->entities[owner].mover < w->moved || join_has_turned(w, node);
-    bool climbs = w->dims == 3 && t->space->moves.lo[2] != t->space->moves.hi[2];
+    bool solid = w->dims == 3 && t->space->moves.lo[2] != t->space->moves.hi[2];
     w->hit_count = 0;
-    aoi_grid_passing(w->grid, node, aoi_position_before(w, owner), t->way, climbs);
+    aoi_grid_passing(w->grid, node, aoi_position_before(w, owner), t->step, solid);
     for (uint32_t i = 0; i < w->hit_count; i++)
-        if ((moves || w->entities[w->hits[i]].mover < w->moved) && join_is_settled(t, w->hits[i]))
+        if ((moves || w->entities[w->hits[i]].mover < w->moved) && join_is_ordinary(t, w->hits[i]))
             join_judge_one(o, node, w->hits[i]);
     for (uint32_t k = 0; k < t->far_count; k++) join_judge_one(o, node, t->far[k]);
-    for (uint32_t k = 0; k < t->lost_count; k++) join_judge_one(o, node, t->lost[k]);
+    for (uint32_t k = 0; k < t->remote_count; k++) join_judge_one(o, node, t->remote[k]);
 }
 
 /* All nodes but those that are judged one by one anyway. */
-static void join_judge_lost(join_strip *o, uint32_t target) {
+static void join_judge_remote(join_strip *o, uint32_t target) {
     const join_tick *t = o->tick;
     const aoi_world *w = t->world;
     for (uint32_t n = 0; n < w->node_top; n++) {
         const aoi_node_record *r = w->nodes + n;
         if (!aoi_is_live(r->generation) || !join_is_watching(r) || aoi_join_is_wide(t, n)) continue;
         bool listed = false;
-        for (uint32_t i = 0; i < t->lost_count; i++) listed |= t->lost[i] == r->owner;
+        for (uint32_t i = 0; i < t->remote_count; i++) listed |= t->remote[i] == r->owner;
         if (!listed) join_judge_one(o, n, target);
     }
 }
@@ -51,11 +51,11 @@ void aoi_join_judge_wide(join_strip *o) {
     const aoi_world *w = t->world;
     for (uint32_t i = 0; i < t->wide_count; i++) {
         uint32_t node = t->wide[i];
-        if (join_is_settled(t, w->nodes[node].owner)) join_judge_around(o, node);
+        if (join_is_ordinary(t, w->nodes[node].owner)) join_judge_around(o, node);
         else
             for (uint32_t e = 0; e < w->entity_top; e++)
                 if (aoi_is_live(w->entities[e].generation)) join_judge_one(o, node, e);
     }
-    for (uint32_t i = 0; i < t->lost_count; i++) join_judge_lost(o, t->lost[i]);
-    aoi_join_judge_doubts(o);
+    for (uint32_t i = 0; i < t->remote_count; i++) join_judge_remote(o, t->remote[i]);
+    aoi_join_judge_undecided(o);
 }

@@ -46,7 +46,7 @@ void aoi_observer_close(aoi_observer *o) {
     aoi_resize(&m, o, sizeof *o, 0);
 }
 
-void aoi_observers_orphan(aoi_observer *o) {
+void aoi_observers_detach(aoi_observer *o) {
     for (aoi_observer *next; o; o = next) {
         next = o->next;
         o->space = NULL;

@@ -110,7 +110,7 @@ static uint32_t put(aoi_block *b, uint32_t i, float key, uint32_t ref) {
     return aoi_place_of(i, k);
 }
 
-/* The hole is filled with the innermost entry of its side. */
+/* The gap is filled with the innermost entry of its side. */
 static void take(aoi_block_lists *c, aoi_block *b, uint32_t i, int k) {
     float *key = aoi_block_keys(b);
     uint32_t *ref = aoi_block_refs(b);
@@ -170,7 +170,7 @@ static uint32_t split(aoi_block_lists *c, aoi_block_list *l, uint32_t i, float k
     float bound = median(b);
     int equal = AOI_BLOCK_MOST / 2; /* so many of the middle's equals stay */
     for (int k = 0; k < AOI_BLOCK_MOST; k++) equal -= aoi_block_keys(b)[k] < bound;
-    for (int k = 0; k < (int)b->points;) /* inwards, so that the entry that fills a hole is looked at */
+    for (int k = 0; k < (int)b->points;) /* inwards, so that the entry that fills a gap is looked at */
         if (stays(b, k, bound, &equal)) k++;
         else move_across(c, i, k, n);
     for (int k = AOI_BLOCK_MOST - 1; k >= AOI_BLOCK_MOST - (int)b->edges;)

@@ -152,7 +152,7 @@ typedef struct list_entry { /* that stays in its tile */
     uint32_t side, own; /* as in a crossing */
 } list_entry;
 
-typedef struct list_trip {
+typedef struct list_mover {
     aoi_list *g;
     aoi_world *world;
     uint32_t entity;
@@ -163,18 +163,18 @@ typedef struct list_trip {
     int edges, count;
     list_entry entries[PASSAGES]; /* edges, then points */
     crossings passed;
-} list_trip;
+} list_mover;
 
 /* ---- near parts -------------------------------------------------------------------------------------------------- */
 
-static void note_leaving(list_trip *p, uint32_t *place, double to) {
+static void note_leaving(list_mover *p, uint32_t *place, double to) {
     aoi_list *g = p->g;
     if (!AOI_GROW(aoi_list_memory(g), g->leaving, g->leaving_cap, g->leaving_count + (size_t)1)) p->failed = true;
     else g->leaving[g->leaving_count++] = (aoi_leaving){place, to};
 }
 
 /* The way leads to a bound of the block's interval or beyond, or the block is of an unusual kind. */
-AOI_NOINLINE static void walk_entry(list_trip *p, const list_entry *e) {
+AOI_NOINLINE static void walk_entry(list_mover *p, const list_entry *e) {
     aoi_block *b = e->block;
     float *key = aoi_block_keys(b) + (*e->place & AOI_PLACE_MASK), now = aoi_block_key(b, e->to);
     crossings_walk(&p->passed, &p->g->lists, b, *key, now, e->side, e->own);
@@ -185,7 +185,7 @@ AOI_NOINLINE static void walk_entry(list_trip *p, const list_entry *e) {
 enum { FEW_KEYS = 16, ALL_KEYS = (AOI_BLOCK_MOST + AOI_LANE - 1) / AOI_LANE * AOI_LANE };
 
 /* Most go from one place of their block's interval to another; few points are in it. */
-AOI_INLINE void walk_entries(list_trip *p, int first, int count, bool points) {
+AOI_INLINE void walk_entries(list_mover *p, int first, int count, bool points) {
     for (const list_entry *e = p->entries + first; e < p->entries + count; e++) {
         aoi_block *b = e->block;
         float *keys = aoi_block_keys(b), *key = keys + (*e->place & AOI_PLACE_MASK);
@@ -202,14 +202,14 @@ AOI_INLINE void walk_entries(list_trip *p, int first, int count, bool points) {
     }
 }
 
-static void place_entry(list_trip *p, const list_entry *e) {
+static void place_entry(list_mover *p, const list_entry *e) {
     aoi_block *b = e->block;
     float now = aoi_block_key(b, e->to);
     if (b->low <= now && now <= b->high) aoi_block_keys(b)[*e->place & AOI_PLACE_MASK] = now;
     else note_leaving(p, e->place, e->to);
 }
 
-static void run_entries(list_trip *p) {
+static void run_entries(list_mover *p) {
     if (p->places) {
         for (int i = 0; i < p->count; i++) place_entry(p, p->entries + i);
     } else {
@@ -221,7 +221,7 @@ static void run_entries(list_trip *p) {
 }
 
 /* The entry at this place, if there is one: whether there is cannot be predicted, so that is no branch. */
-AOI_INLINE void add_entry(list_trip *p, uint32_t *place, double to, uint32_t side, uint32_t own) {
+AOI_INLINE void add_entry(list_mover *p, uint32_t *place, double to, uint32_t side, uint32_t own) {
     uint32_t stands = *place != AOI_NONE, at = stands ? *place : 0; /* any block if it stands nowhere */
     aoi_block *b = aoi_block_of(&p->g->lists, at);
     p->entries[p->count] = (list_entry){b, place, to, side, own};
@@ -231,7 +231,7 @@ AOI_INLINE void add_entry(list_trip *p, uint32_t *place, double to, uint32_t sid
     AOI_PREFETCH(aoi_block_keys(b) + (at & AOI_PLACE_MASK));
 }
 
-AOI_INLINE void add_box(list_trip *p, int dims, uint32_t node, const double *to) {
+AOI_INLINE void add_box(list_mover *p, int dims, uint32_t node, const double *to) {
     uint32_t *place = aoi_edge_places_in(p->g, dims, node);
     for (int a = 0; a < dims; a++) {
         int tiles = a < 2 ? 2 : 4;
@@ -245,7 +245,7 @@ AOI_INLINE void add_box(list_trip *p, int dims, uint32_t node, const double *to)
     }
 }
 
-AOI_INLINE void add_point(list_trip *p, int dims, const aoi_level *y, const double *to) {
+AOI_INLINE void add_point(list_mover *p, int dims, const aoi_level *y, const double *to) {
     uint32_t *place = aoi_point_places(y, dims, p->entity);
     if (p->count > PASSAGES - dims) run_entries(p);
     for (int a = 0; a < dims; a++)
@@ -257,7 +257,7 @@ static inline bool has_edges(const aoi_world *w, uint32_t node) {
 }
 
 /* Whether a side of the node's box changes tile. */
-static inline bool is_far(const list_trip *p, uint32_t node) {
+static inline bool is_far(const list_mover *p, uint32_t node) {
     const aoi_node_record *n = p->world->nodes + node;
     const aoi_tile_map *t = &p->g->levels[aoi_list_level(n)].map;
     aoi_span was = aoi_tiles_span_around(t, p->from, n->reach[0], n->reach[1]);
@@ -266,7 +266,7 @@ static inline bool is_far(const list_trip *p, uint32_t node) {
 }
 
 /* Whether all parts stay in their tiles. */
-static bool stays_near(const list_trip *p) {
+static bool stays_near(const list_mover *p) {
     /* cppcheck-suppress ctuuninitvar ; the caller has set what is read */
     const aoi_list *g = p->g;
     const aoi_world *w = p->world;
@@ -278,7 +278,7 @@ static bool stays_near(const list_trip *p) {
 }
 
 /* Takes the entries of near parts `to` somewhere. */
-AOI_INLINE void move_near_parts(list_trip *p, int dims, const double *to) {
+AOI_INLINE void move_near_parts(list_mover *p, int dims, const double *to) {
     aoi_list *g = p->g;
     const aoi_world *w = p->world;
     for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
@@ -292,7 +292,7 @@ AOI_INLINE void move_near_parts(list_trip *p, int dims, const double *to) {
     run_entries(p);
 }
 
-static void move_near(list_trip *p, const double *to) {
+static void move_near(list_mover *p, const double *to) {
     /* cppcheck-suppress ctuuninitvar ; the caller has set what is read */
     if (p->world->dims == 2) move_near_parts(p, 2, to); /* compiled once for each number of axes */
     else move_near_parts(p, 3, to);
@@ -301,7 +301,7 @@ static void move_near(list_trip *p, const double *to) {
 /* ---- far parts --------------------------------------------------------------------------------------------------- */
 
 /* Tiles for what changes tiles, and a block for each entry that changes its own. */
-static bool trip_ready(list_trip *p) {
+static bool far_parts_ready(list_mover *p) {
     aoi_list *g = p->g;
     const aoi_world *w = g->head.world;
     uint32_t blocks = g->leaving_count;
@@ -322,7 +322,7 @@ static bool trip_ready(list_trip *p) {
     return !blocks || aoi_pool_reserve(aoi_list_memory(g), &g->lists.pool, blocks);
 }
 
-static void move_far_box(list_trip *p, uint32_t node) {
+static void move_far_box(list_mover *p, uint32_t node) {
     aoi_list *g = p->g;
     aoi_level *y = g->levels + aoi_list_level(g->head.world->nodes + node);
     double reach[3];
@@ -331,7 +331,7 @@ static void move_far_box(list_trip *p, uint32_t node) {
     aoi_insert_box(g, y, node, p->to, reach);
 }
 
-static void move_far_parts(list_trip *p) {
+static void move_far_parts(list_mover *p) {
     aoi_list *g = p->g;
     const aoi_world *w = g->head.world;
     for (int i = 0; i < g->level_count; i++) {
@@ -360,7 +360,7 @@ static void rekey_leaving(aoi_list *g) {
 int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to, bool propose) {
     aoi_world *w = head->world;
     aoi_list *g = (aoi_list *)(void *)head;
-    list_trip p;
+    list_mover p;
     p.g = g, p.world = p.passed.world = w;
     p.entity = p.passed.entity = entity;
     p.from = p.passed.from = w->entities[entity].pos;
@@ -371,7 +371,7 @@ int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to, bool prop
     p.places = !propose || !p.near;
     if (propose && !p.near) aoi_grid_propose(w->grid, entity, to, true);
     move_near(&p, to);
-    if (!trip_ready(&p)) {
+    if (!far_parts_ready(&p)) {
         g->leaving_count = 0;
         p.places = true;
         move_near(&p, p.from);
