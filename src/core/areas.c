@@ -78,7 +78,7 @@ static void unindex_node(aoi_space *s, uint32_t node) {
     else remove_unbounded(s, node);
 }
 
-/* The node is out of its owner's chain, and the events of all that it saw are taken or wait. */
+/* The node is no longer in its owner's chain, and all leaves of its pairs are recorded. */
 void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
     unindex_node(s, node);
@@ -141,14 +141,14 @@ static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const ao
     return node;
 }
 
-typedef struct new_area { /* what a node is added with */
+typedef struct new_area { /* the arguments of adding a node */
     aoi_area_state is;
     int flags;            /* as in the node's record */
     const aoi_seen *seen; /* NULL: nothing */
-    bool restored;        /* what it sees is known already */
+    bool restored;        /* its view is restored: nothing is judged */
 } new_area;
 
-/* Everything but commit; what fails leaves no trace but events, which the caller rolls back. */
+/* Everything but commit; a failure leaves nothing behind but events, which the caller rolls back. */
 static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, new_area *a, uint32_t *out) {
     aoi_area_state *is = &a->is;
     uint32_t node = *out = new_node(s, owner, node_id, is, a->flags);
@@ -171,7 +171,7 @@ static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, new_area *a, 
     return AOI_OK;
 }
 
-/* A node whose call is refused: there is nothing to tell of it, so that its slot is free at once unless it retires. */
+/* Removes a node whose call is refused: it has no events, so its slot is free at once unless it retires. */
 static void drop_node(aoi_space *s, uint32_t node) {
     uint64_t user_data;
     aoi_chain_remove(&s->world, &s->chains, node);
@@ -220,7 +220,7 @@ int aoi_restore_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_ar
     return result;
 }
 
-/* As if it had been removed: nothing carries it, and its slot is free with its last event. */
+/* Makes a removed node: no entity carries it, and its slot is free once its last event is taken. */
 bool aoi_restore_gone_node(aoi_space *s, int64_t node_id, uint64_t user_data, uint32_t *out) {
     aoi_world *w = &s->world;
     uint32_t node = *out = w->node_top;
@@ -288,7 +288,7 @@ int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_
     return result;
 }
 
-/* silent: 0 or AOI_NODE_SILENT, for the leaves of what it sees. */
+/* silent: AOI_NODE_SILENT suppresses the leaves of its targets; else 0. */
 static int remove_node(aoi_space *s, aoi_node handle, int silent) {
     uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
@@ -323,7 +323,7 @@ int aoi_give_node(aoi_space *s, aoi_node handle) {
 
 /* ---- changing ---------------------------------------------------------------------------------------------------- */
 
-/* Its place in the index for other bounds; where it fails nothing has changed. */
+/* Moves the node in the index to other bounds; a failure changes nothing. */
 static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     aoi_node_record *n = s->world.nodes + node;
     aoi_bounds from = aoi_bounds_of(&s->world, node), to = aoi_bounds_from(s->world.dims, is, n->flags);
@@ -335,7 +335,7 @@ static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     set_state(s, node, is);
     int result = index_node(s, node);
     set_state(s, node, &was);
-    if (result != AOI_OK) add_unbounded(s, node); /* where it was: only bounded nodes need memory */
+    if (result != AOI_OK) add_unbounded(s, node); /* back again: only bounded nodes need memory */
     return result;
 }
 
@@ -343,7 +343,7 @@ void aoi_mask_changed(aoi_space *s, uint32_t node) {
     if (aoi_is_bounded(s->world.nodes + node)) aoi_grid_mask_changed(&s->index.grid, node);
 }
 
-/* On success the state's block of parameters is the node's, else the caller's. */
+/* On success the node owns the state's block of parameters, else the caller does. */
 static int change_area(aoi_space *s, uint32_t node, aoi_area_state *is) {
     if (!aoi_begin(s)) return AOI_ENOMEM;
     aoi_area_state was = aoi_state_of(s, node);

@@ -5,9 +5,9 @@
  *                        v
  *                     [ passenger ] ->                       at most AOI_MOST_CHAIN entities from top to bottom
  *
- * A move of a carrier is a batch: its own row, and one for each that it carries (aoi_stage_passengers).  So their pairs are
- * judged together, and memory that is refused leaves all of them where they were.  The seats are there as long as
- * something is attached: without any all of this costs one branch a move. */
+ * A move of a carrier is a batch of its own row and one row for each entity that it carries (aoi_stage_passengers).  So
+ * their pairs are judged together, and a refusal of memory leaves all of them in place.  Seats exist while something is
+ * attached: without any the whole mechanism costs one branch a move. */
 #include "core/space.h"
 
 static const aoi_seat empty_seat = {.carrier = AOI_NONE, .first = AOI_NONE, .next = AOI_NONE};
@@ -40,7 +40,7 @@ void aoi_unseat(aoi_space *s, uint32_t entity) {
     free_seats(s);
 }
 
-/* Where the offset leads to; whether that is a place. */
+/* Adds the offset to the carrier's position; false if the sum is not finite. */
 static bool carried_to(const aoi_space *s, const double *carrier, const double *offset, double *to) {
     to[2] = 0;
     for (int a = 0; a < s->world.dims; a++) to[a] = carrier[a] + offset[a];
@@ -72,7 +72,7 @@ int aoi_move_with_passengers(aoi_space *s, uint32_t entity, const double *to) {
 
 /* ---- attaching --------------------------------------------------------------------------------------------------- */
 
-/* How many entities there are in the longest chain from this one down; at most one more than a chain may have. */
+/* The count of entities in the longest chain from this one down; counting stops at one more than `most`. */
 static int depth_of(const aoi_space *s, uint32_t entity, int most) {
     int depth = 0;
     for (uint32_t p = seat_of(s, entity).first; p != AOI_NONE && depth <= most; p = s->seats[p].next) {

@@ -1,4 +1,4 @@
-/* batch.c - many at once: all or nothing, and the events are the net change. */
+/* batch.c - batches of entities that enter, move or leave: all or nothing, and the events are the net change. */
 #include <stdlib.h>
 
 #include "core/space.h"
@@ -17,7 +17,7 @@ bool aoi_stage_ready(aoi_space *s, size_t n) {
     return aoi_may_note(s) && n <= UINT32_MAX - s->world.mover_count && aoi_movers_ready(s, s->world.mover_count + n);
 }
 
-/* Hosts hand over the same rows in the same order, tick by tick: who moved as the last tick's i-th is asked first. */
+/* Hosts pass the same rows in the same order, tick by tick: row i first tries the i-th mover of the last tick. */
 int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *bad) {
     const aoi_world *w = &s->world;
     uint32_t *staged = w->movers + w->mover_count + first;
@@ -90,8 +90,8 @@ static int enter_row(aoi_space *s, const aoi_row *row, uint64_t kind, bool judge
     return AOI_ENOMEM;
 }
 
-/* Pairs of nodes and newcomers by the newcomers in the order of their x: what stands there already is not looked at, nor
- * are newcomers compared with each other, so that n on one spot cost n log n in any engine. */
+/* Judges the pairs of all nodes with the newcomers, sorted by x: n newcomers on one spot cost O(n log n) in any engine,
+ * since they are not compared with each other or with older entities. */
 static int judge_newcomers(aoi_space *s, const aoi_row *rows, size_t n) {
     if (!s->node_count || !n) return AOI_OK;
     if (!AOI_GROW(&s->world.memory, s->ranked, s->ranked_cap, n)) return AOI_ENOMEM;
@@ -104,7 +104,7 @@ static int judge_newcomers(aoi_space *s, const aoi_row *rows, size_t n) {
     return s->world.failed ? AOI_ENOMEM : AOI_OK;
 }
 
-enum { NODES_A_ROW = 4 }; /* up to which nodes look for rows, not rows for nodes */
+enum { NODES_A_ROW = 4 }; /* up to this ratio nodes search the rows, above it rows search the nodes */
 
 static int enter_rows(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, size_t *bad) {
     size_t ignored, i;
@@ -131,7 +131,7 @@ static int enter_rows(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind
         aoi_free_entity(s, e);
     }
     aoi_queue_commit(&s->world.memory, &s->queue);
-    aoi_tidy(s); /* and no more: the caller's rows may be the space's buffer */
+    aoi_tidy(s); /* keeps the space's buffers: the caller's rows may be in one */
     return result;
 }
 
@@ -141,7 +141,7 @@ int aoi_enter_many(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, s
     return result;
 }
 
-/* A pair of two that leave together is judged once: while they are judged `mover` numbers them. */
+/* `mover` numbers the leaving entities meanwhile, so that a pair of two of them is judged once. */
 static int leave_ids(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
     aoi_world *w = &s->world;
     size_t ignored, i = 0;

@@ -1,4 +1,4 @@
-/* space.c - the space's life, and that of its entities. */
+/* space.c - opens and closes spaces; enters, moves and removes entities. */
 #include "core/space.h"
 
 #include <stdlib.h>
@@ -73,7 +73,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
     return AOI_ENOMEM;
 }
 
-/* What is made anew when it is needed, and what few entities and nodes have. */
+/* Frees scratch arrays, which are made again on demand, and the arrays of looks and labels. */
 static void free_scratch(aoi_space *s) {
     aoi_world *w = &s->world;
     aoi_memory *m = &w->memory;
@@ -142,7 +142,7 @@ bool aoi_finite(const aoi_space *s, const double *pos) {
     return isfinite(pos[0]) && isfinite(pos[1]) && (s->world.dims < 3 || isfinite(pos[2]));
 }
 
-/* A record for the entity, in the index of ids alone. */
+/* Makes a record for the entity and adds it to the index of ids only. */
 uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t kind) {
     aoi_world *w = &s->world;
     double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* pos may lie in memory that moves */
@@ -155,7 +155,7 @@ uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
         w->entities[e].generation = s->entity_generation;
         w->entities[e].home = AOI_NONE; /* the end of the chain of unused ones */
     }
-    /* half empty: runs of the index that meet are seldom */
+    /* half empty: long runs of slots are rare */
     if (!aoi_index_reserve(&w->memory, &s->ids, s->ids.count + s->ids.count / 2 + (size_t)1)) return AOI_NONE;
     aoi_entity_record *r = w->entities + e;
     uint32_t generation = r->generation + 1;
@@ -182,10 +182,10 @@ void aoi_free_entity(aoi_space *s, uint32_t e) {
 
 /* ---- an empty space ---------------------------------------------------------------------------------------------- */
 
-enum { EMPTY_KEEPS = 1024 }; /* records that an empty space may keep */
+enum { EMPTY_KEEPS = 1024 }; /* records that an empty space keeps */
 
-/* A generation that no record has passed, all of which are dead: new records begin with it, so that old handles stay
- * stale.  0: some slot has retired, or soon may. */
+/* The greater of two even generations, with which new records begin so that old handles stay stale; 0: some slot has
+ * retired, or soon may. */
 static uint32_t later_generation(uint32_t most, uint32_t generation) {
     if (!most || !generation || generation > UINT32_MAX / 2) return 0;
     return generation > most ? generation : most;
@@ -258,7 +258,7 @@ int aoi_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_en
     return result;
 }
 
-/* The index has moved the entity already, memory for its events is refused: it goes back before the next call. */
+/* Memory for the events is refused after the index has moved the entity: it is put back before the next call. */
 static int refuse_move(aoi_space *s, uint32_t e, const double *to) {
     aoi_rollback(s);
     aoi_note_mover(s, e, s->world.entities[e].pos);
@@ -268,7 +268,7 @@ static int refuse_move(aoi_space *s, uint32_t e, const double *to) {
     return AOI_ENOMEM;
 }
 
-/* To be judged with all others, when events are asked for. */
+/* Adds a mover, to be judged with the others at the next delivery. */
 static int note_move(aoi_space *s, uint32_t e, const double *to) {
     if (!aoi_may_note(s) || !aoi_movers_ready(s, s->world.mover_count + (size_t)1)) return AOI_ENOMEM;
     aoi_note_mover(s, e, to);

@@ -1,4 +1,4 @@
-/* space.h - the space from inside, for the files that make it up:
+/* space.h - the structure of a space and the functions that its own files share:
  *
  *   space.c       opening, closing, slots and handles; entities: enter, move, leave, kind
  *   areas.c       nodes: add, remove, radius, mask
@@ -10,19 +10,19 @@
  *   visibility.c  pairs before and after a change -> events and memories of pairs
  *   events.c      taking events
  *   layers.c      nodes whose events go to layers in C
- *   query.c       questions; sweep.c that of a moving ball
+ *     query.c       questions; sweep.c the question of a moving ball
  *   check.c       every invariant, and brute force
  *
- * Every change takes the same way:
+ * Every change goes through the same steps:
  *
  *   aoi_begin -> pairs that may change are judged, their events appended -> the index -> aoi_commit
  *                     | memory refused                        | refused
  *                     +---------------> aoi_rollback <--------+          the call has changed nothing
  *
- * The queue is cut back and the pair table's undo log played backwards.  A move has its candidates from the index, so
- * that the index has moved already when memory for the events is refused.  Then the entity goes to the list of movers and
- * is put in its place again before the next call that needs the index (aoi_settle): nothing but that later call can fail
- * for it.  In a deferred space that list is where all moves wait. */
+ * A rollback cuts the queue back and plays the undo log of the pair table backwards.  The candidates of a move come
+ * from the index, so the index has applied the move already when memory for its events is refused.  Then the entity
+ * enters the list of movers and is put back before the next call that needs the index (aoi_settle); only that later
+ * call can fail for it.  In a deferred space all moves wait in that list. */
 #ifndef AOI_SPACE_H
 #define AOI_SPACE_H
 
@@ -39,53 +39,53 @@
 #include "core/shape_pool.h"
 
 enum { AOI_MOST_ENTITIES = 1 << 30 }; /* in one space */
-enum { AOI_FEW_WATCHERS = 32 };       /* nodes: they are looked at one by one: a crowd beside them costs nothing */
-enum { AOI_FIRST_LAYER = 1 };         /* that entities are on without layers of their own */
+enum { AOI_FEW_WATCHERS = 32 };       /* nodes that are tested one by one, so that a crowd beside them costs nothing */
+enum { AOI_FIRST_LAYER = 1 };         /* the layer of entities without layers of their own */
 
 typedef struct aoi_pair_undo { /* one change of the pair table */
     uint32_t node, target;
     bool added;
 } aoi_pair_undo;
 
-enum {                    /* what is to be done with the movers */
-       AOI_STAGE_NOTED,   /* to be judged; nothing has begun */
-       AOI_STAGE_TURNS,   /* are judged one after the other, up to `moved` */
-       AOI_STAGE_PLACING, /* are put in place, up to `moved`, and judged when all are */
-       AOI_STAGE_REPAIR   /* only have to be put in place: what was judged has been taken back */
+enum {                    /* the next step for the movers */
+       AOI_STAGE_NOTED,   /* waiting to be judged */
+       AOI_STAGE_TURNS,   /* judged one after the other, so far up to `moved` */
+       AOI_STAGE_PLACING, /* put in place, so far up to `moved`, then judged together */
+       AOI_STAGE_REPAIR   /* put in place only: their events have been rolled back */
 };
 
 typedef struct aoi_mark { /* a point of a call to roll back to */
     uint32_t top, queue_undo, undo, sightings;
 } aoi_mark;
 
-typedef struct aoi_seat { /* of an entity, by slot: see attach.c */
+typedef struct aoi_seat { /* the attachment of an entity, by slot: see attach.c */
     double offset[3];
     uint32_t carrier;     /* or AOI_NONE */
-    uint32_t first, next; /* of its own passengers; in the chain of its carrier's */
+    uint32_t first, next; /* its first passenger; the next passenger of its carrier */
 } aoi_seat;
 
 typedef struct aoi_travel { /* of all movers */
-    double lo[3], hi[3];    /* bounds of where they are, and go */
-    double farthest;        /* that one goes on an axis, or more */
+    double lo[3], hi[3];    /* bounds of their positions before and after */
+    double farthest;        /* upper bound of their distances on an axis */
 } aoi_travel;
 
-typedef struct aoi_change { /* what a tick has found: the zone of a pair that has become another */
+typedef struct aoi_change { /* a pair whose zone a tick has changed */
     uint32_t node, target;
     uint8_t before, after; /* aoi_zone */
-    uint8_t mutual;        /* not 0: `node` is an entity, and it is of either's node in that place, from 1 on */
+    uint8_t mutual;        /* not 0: `node` is an entity, and the change is of this node, from 1 on, of either */
 } aoi_change;
 
-typedef struct aoi_ranked { /* an entity by a number: the square of its distance from a place, its x */
+typedef struct aoi_ranked { /* an entity and its sort key: a squared distance, or its x */
     double by;
     int64_t id; /* or its slot */
 } aoi_ranked;
 
 typedef struct aoi_near_scratch { /* of aoi_near_many */
-    double *coordinates;          /* of a host that has them in tables */
+    double *coordinates;          /* read from the host's tables */
     struct aoi_question *places;
     struct aoi_question_group *groups;
-    uint32_t *order;        /* of the places: group by group */
-    struct aoi_item *items; /* of one group of places, side by side */
+    uint32_t *order;        /* the places, group by group */
+    struct aoi_item *items; /* of one group of places */
     uint16_t *columns;      /* of the items */
     int64_t *item_ids;
     int64_t *found;    /* group by group */
@@ -102,40 +102,40 @@ struct aoi_space {
     aoi_node_index chains; /* the nodes of each entity */
     uint32_t node_count;
     uint32_t unused_entity, unused_node;         /* chains of free slots */
-    uint32_t entity_generation, node_generation; /* with which the slots of new records begin */
-    uint32_t freed_node;                         /* free too, but not returned by aoi_next_freed yet */
+    uint32_t entity_generation, node_generation; /* of the first use of a new slot */
+    uint32_t freed_node;                         /* chain of slots that aoi_next_freed has not returned yet */
     uint32_t unbounded;                          /* chain of the nodes of infinite reach, by home and slot */
-    uint32_t unbounded_positional;               /* those of them that do not simply see everything */
+    uint32_t unbounded_positional;               /* count of those that do not see everything */
     double cell;                                 /* the hint, as it was given */
     bool deferred;
     aoi_travel moves;
-    uint32_t *turned; /* nodes that have turned, and are judged with the movers */
+    uint32_t *turned; /* nodes that have turned; they are judged with the movers */
     uint32_t turned_cap, turned_count;
     uint8_t stage;   /* of the movers: AOI_STAGE_NOTED ... */
-    bool half_moved; /* the index has movers[moved] where it goes, its record where it was */
+    bool half_moved; /* movers[moved] is at its new place in the index, at its old one in its record */
     aoi_event_queue queue;
     aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
     aoi_override_table overrides;
-    uint64_t *entity_layers, *node_layers; /* NULL, or shorter than the records: the others are on the first */
+    uint64_t *entity_layers, *node_layers; /* NULL, or shorter than the records: the rest is on the first layer */
     uint32_t entity_layers_cap, node_layers_cap;
-    char **labels; /* by slot of a node; NULL: it has none */
+    char **labels; /* by slot of a node, or NULL */
     uint32_t label_cap;
     aoi_larges larges;
     aoi_seat *seats; /* NULL: nothing is attached */
     uint32_t seat_cap, attached;
-    aoi_layer *layers;                                    /* chain of those that are open on it */
+    aoi_layer *layers;                                    /* chain of the open ones */
     uint32_t sync_count, sight_count;                     /* synchronisers and sights ever opened */
     uint64_t state_changes;                               /* of fields of entities */
-    aoi_journal *journal;                                 /* what records it, or NULL */
-    aoi_observer *observers;                              /* chain of those that are open on it */
-    aoi_sighting *sightings;                              /* events of layers' nodes that are not applied yet */
-    uint32_t sighting_cap, sighting_count, sighting_call; /* call: where those of the present call begin */
+    aoi_journal *journal;                                 /* the one that records this space, or NULL */
+    aoi_observer *observers;                              /* chain of the open ones */
+    aoi_sighting *sightings;                              /* of nodes of layers, not applied yet */
+    uint32_t sighting_cap, sighting_count, sighting_call; /* call: the first of the present call */
     aoi_pair_undo *undo;
     uint32_t undo_cap, undo_count;
     aoi_row *rows;
-    aoi_ranked *ranked; /* of aoi_nearest: what was found, by distance */
+    aoi_ranked *ranked; /* hits of aoi_nearest and aoi_sweep, newcomers of a batch */
     aoi_near_scratch near;
-    double last_nearest;          /* how far the last aoi_nearest had to look */
+    double last_nearest;          /* half-extent that the last aoi_nearest searched */
     int64_t *ids_out, *nodes_out; /* answers of questions */
     double *times_out;
     uint32_t row_cap, ids_cap, nodes_cap, times_cap, ranked_cap, answer_count;
@@ -150,10 +150,10 @@ uint32_t aoi_node_slot(const aoi_space *s, aoi_node n);
 uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id);
 bool aoi_finite(const aoi_space *s, const double *pos);
 int aoi_by_rank(const void *a, const void *b);         /* for qsort: aoi_ranked by number, then id */
-int aoi_by_id(const void *a, const void *b);           /* ids, or what begins with one */
+int aoi_by_id(const void *a, const void *b);           /* for qsort: ids, or records that begin with one */
 aoi_memory aoi_memory_from(aoi_alloc alloc, void *ud); /* realloc and free without an alloc */
 
-/* Where an entity is; the index may have it elsewhere for a while. */
+/* The position of an entity for the host; that of a waiting mover is not in the index yet. */
 static inline const double *aoi_position_now(const aoi_space *s, uint32_t entity) {
     const aoi_entity_record *e = s->world.entities + entity;
     bool waits = e->mover != AOI_NONE && e->mover >= s->world.moved;
@@ -167,12 +167,12 @@ static inline void aoi_place(aoi_space *s, uint32_t entity, const double *pos) {
     if (s->world.dims == 3) at[2] = pos[2];
 }
 
-/* No mover goes anywhere. */
+/* Empty bounds: there are no movers. */
 static inline void aoi_clear_travel(aoi_travel *t) {
     *t = (aoi_travel){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, 0};
 }
 
-/* How far on the axis where it is farthest. */
+/* The Chebyshev distance of two places: the greatest difference on an axis. */
 static inline double aoi_chebyshev(int dims, const double *a, const double *b) {
     double x = fabs(a[0] - b[0]), y = fabs(a[1] - b[1]), most = x > y ? x : y;
     if (dims < 3) return most;
@@ -184,28 +184,28 @@ static inline bool aoi_same_place(int dims, const double *a, const double *b) {
     return a[0] == b[0] && a[1] == b[1] && (dims < 3 || a[2] == b[2]);
 }
 
-uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t kind); /* in no index yet; or AOI_NONE */
+uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t kind); /* not in the grid yet */
 void aoi_free_entity(aoi_space *s, uint32_t entity);
-void aoi_judge_leaving(aoi_space *s, uint32_t entity); /* all its pairs, as if it were gone */
-void aoi_release_storage(aoi_space *s);                /* the storage of a space that everything has left */
-void aoi_remove_entity(aoi_space *s, uint32_t entity); /* with its nodes; nothing more is judged */
-void aoi_free_node(aoi_space *s, uint32_t node);    /* out of the index; the slot is free once its events are taken */
-void aoi_mask_changed(aoi_space *s, uint32_t node); /* or it has exceptions now: the index looks at both */
-void aoi_release_node(aoi_space *s, uint32_t node); /* a dead node whose last event is gone */
+void aoi_judge_leaving(aoi_space *s, uint32_t entity); /* records the leaves of all its pairs */
+void aoi_release_storage(aoi_space *s);                /* frees the storage of an empty space */
+void aoi_remove_entity(aoi_space *s, uint32_t entity); /* and its nodes, without judging their pairs */
+void aoi_free_node(aoi_space *s, uint32_t node);       /* its slot stays in use until its events are taken */
+void aoi_mask_changed(aoi_space *s, uint32_t node);    /* or its first exception was added: the index reads both */
+void aoi_release_node(aoi_space *s, uint32_t node);    /* a dead node whose last event is gone */
 
-/* ---- labels ------------------------------------------------------------------------------------------------------- */
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
 
 static inline const char *aoi_label_of(const aoi_space *s, uint32_t node) {
     return node < s->label_cap ? s->labels[node] : NULL;
 }
-/* A copy for that slot, for which there is room then; of the label it has, or NULL, there is none.  False when memory is
- * refused. */
+/* Copies a label for that slot and makes room there; *copy is NULL for no label, and for the one that the node has
+ * already.  False when memory is refused. */
 bool aoi_label_copy(aoi_space *s, uint32_t node, const char *label, char **copy);
 void aoi_label_drop(aoi_space *s, char *copy);               /* NULL is harmless */
-void aoi_label_put(aoi_space *s, uint32_t node, char *copy); /* instead of the one it has; NULL: none */
+void aoi_label_put(aoi_space *s, uint32_t node, char *copy); /* replaces the old label; NULL: none */
 void aoi_labels_free(aoi_space *s);
 
-/* ---- looks --------------------------------------------------------------------------------------------------------- */
+/* ---- looks ------------------------------------------------------------------------------------------------------- */
 
 static inline uint64_t aoi_layers_of(const aoi_space *s, uint32_t entity) {
     return entity < s->entity_layers_cap ? s->entity_layers[entity] : AOI_FIRST_LAYER;
@@ -224,7 +224,7 @@ static inline bool aoi_is_large(const aoi_space *s, uint32_t entity) {
 static inline double aoi_extent_of(const aoi_space *s, uint32_t entity) {
     return aoi_is_large(s, entity) ? s->larges.records[s->larges.of[entity]].extent : 0;
 }
-/* The kind that was set; that of the record is 0 of large ones. */
+/* The kind that the host has set; the record of a large entity holds 0. */
 static inline uint64_t aoi_kind_of(const aoi_space *s, uint32_t entity) {
     uint64_t kind = s->world.entities[entity].kind;
     return !kind && aoi_is_large(s, entity) ? s->larges.records[s->larges.of[entity]].kind : kind;
@@ -235,18 +235,18 @@ static inline aoi_looks aoi_looks_of(const aoi_space *s, uint32_t entity) {
 
 bool aoi_node_layers_ready(aoi_space *s, uint32_t node); /* room for its layers; false when memory is refused */
 int aoi_restore_looks(aoi_space *s, uint32_t entity, uint64_t layers,
-                      double extent);                /* of a space that is being loaded */
-void aoi_clear_looks(aoi_space *s, uint32_t entity); /* it leaves */
+                      double extent);                /* while a space is being loaded */
+void aoi_clear_looks(aoi_space *s, uint32_t entity); /* before it leaves */
 void aoi_free_looks(aoi_space *s);
 
 bool aoi_larges_ready(aoi_space *s, uint32_t entity, double extent); /* room for it to be large */
 void aoi_larges_set(aoi_space *s, uint32_t entity, const aoi_looks *looks);
 void aoi_larges_remove(aoi_space *s, uint32_t entity);
 void aoi_larges_free(aoi_space *s);
-void aoi_large_moves(aoi_space *s, uint32_t entity); /* from where it is; also one that is not large */
-/* Into world.hits: large ones whose square meets the box, instead of those that are there. */
+void aoi_large_moves(aoi_space *s, uint32_t entity); /* before its position changes; no effect if it is not large */
+/* Replaces the large entities among world.hits by those whose square meets the box. */
 void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi);
-/* Into world.candidates: pairs with a large target that a move, or the whole batch, may have changed, each once. */
+/* Adds the pairs with a large target that a move, or the whole batch, may have changed as candidates, each once. */
 void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from, const double *to);
 void aoi_add_large_changes(aoi_space *s);
 const char *aoi_check_looks(aoi_space *s);
@@ -258,12 +258,12 @@ static inline int aoi_override_of(const aoi_space *s, uint32_t node, uint32_t ta
     return any ? aoi_overrides_get(&s->overrides, node, target) : AOI_BY_RULE;
 }
 
-/* Whether a target of this kind counts for a node with this mask, so that its position tells whether it is seen. */
+/* Whether the override and the mask let a node see a target of this kind by its position. */
 static inline bool aoi_meets(int how, uint64_t kind, uint64_t mask) {
     return how == AOI_BY_RULE ? (kind & mask) != 0 : how == AOI_MATCH;
 }
 
-/* The same of a target with all that it looks like. */
+/* The same by kind and layers of the target. */
 static inline bool aoi_pair_meets(const aoi_space *s, uint32_t node, uint32_t target) {
     int how = aoi_override_of(s, node, target);
     return aoi_meets(how, aoi_kind_of(s, target), s->world.nodes[node].mask) && aoi_layers_meet(s, node, target);
@@ -277,16 +277,16 @@ static inline aoi_zone aoi_pair_zone(const aoi_space *s, uint32_t node, uint32_t
     return aoi_zone_grown(s->world.dims, n->shape, s->world.areas + node, w, t, extent);
 }
 
-/* Whether the node sees the target now, by where both are: the index may have them elsewhere for a while. */
+/* Whether the node sees the target at the positions that both have for the host. */
 bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target);
 
-/* The lowest ids of the entities and nodes from `from` up to `to`, which they are where there is none.  Nodes that are gone
- * count while events of theirs wait.  A pass over all records. */
+/* The lowest ids of entities and of nodes in [from, to); `to` if there is none.  Removed nodes count while their events
+ * wait.  O(all records). */
 void aoi_lowest_ids(const aoi_space *s, int64_t from, int64_t to, int64_t *entity, int64_t *node);
 
-/* ---- a call: begin, judge, commit or rollback --------------------------------------------------------------------- */
+/* ---- a call: begin, judge, commit or rollback -------------------------------------------------------------------- */
 
-/* Everything is in place in the index and judged; false when memory is refused. */
+/* Judges all movers and puts them in place in the index; false when memory is refused. */
 bool aoi_settle_movers(aoi_space *s);
 static inline bool aoi_is_settled(const aoi_space *s) {
     return !s->world.mover_count && !s->turned_count;
@@ -294,7 +294,7 @@ static inline bool aoi_is_settled(const aoi_space *s) {
 static inline bool aoi_settle(aoi_space *s) {
     return aoi_is_settled(s) || aoi_settle_movers(s);
 }
-/* Movers may be noted: none of them is judged already. */
+/* Makes sure that movers can be added: none of them is judged yet.  False when memory is refused. */
 static inline bool aoi_may_note(aoi_space *s) {
     return s->stage == AOI_STAGE_NOTED || aoi_settle_movers(s);
 }
@@ -303,21 +303,21 @@ void aoi_free_movers(aoi_space *s);
 static inline bool aoi_movers_ready(aoi_space *s, size_t n) { /* room for n in all */
     return n <= s->world.mover_cap || aoi_grow_movers(s, n);
 }
-void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to); /* there is room for it */
+void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to); /* room is reserved */
 int aoi_note_turn(aoi_space *s, uint32_t node, double facing);        /* of a sector in a deferred space */
 void aoi_note_staged(aoi_space *s, size_t n);                         /* n rows, staged as below */
-bool aoi_judge_movers(aoi_space *s); /* false when memory is refused: to be called again, or refused */
+bool aoi_judge_movers(aoi_space *s); /* false when memory is refused: call it again, or aoi_refuse_movers */
 void aoi_refuse_movers(aoi_space *s);
 
-/* A batch of moves is staged behind the movers, of no effect yet: room for n rows; then the place of each, and who they
- * are, as the ids of some rows from `first` on, with the result of the first bad one; then all move. */
+/* A batch of moves is staged behind the movers without effect: first room for n rows, then their places and, row by row
+ * from `first` on, their ids, with the result of the first bad one; aoi_move_staged moves them all. */
 bool aoi_stage_ready(aoi_space *s, size_t n);
 static inline double *aoi_staged(const aoi_space *s, size_t row) {
     return aoi_mover_end(&s->world, s->world.mover_count + (uint32_t)row);
 }
 int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *bad);
 int aoi_move_staged(aoi_space *s, size_t n);
-/* Behind n rows one for each entity that they carry, counted in *n. */
+/* Stages a row behind the n rows for each entity that they carry, and counts it in *n. */
 int aoi_stage_passengers(aoi_space *s, size_t *n);
 int aoi_move_with_passengers(aoi_space *s, uint32_t entity, const double *to);
 static inline bool aoi_is_attached(const aoi_space *s, uint32_t entity) {
@@ -326,11 +326,11 @@ static inline bool aoi_is_attached(const aoi_space *s, uint32_t entity) {
 static inline bool aoi_carries(const aoi_space *s, uint32_t entity) {
     return entity < s->seat_cap && s->seats[entity].first != AOI_NONE;
 }
-void aoi_unseat(aoi_space *s, uint32_t entity); /* it leaves: neither carried nor a carrier */
-/* For a space that is being loaded: the entity must stand there already. */
+void aoi_unseat(aoi_space *s, uint32_t entity); /* removes it as a passenger and as a carrier */
+/* For a space that is being loaded: the entity must be at that place already. */
 int aoi_restore_seat(aoi_space *s, uint32_t entity, uint32_t carrier, const double *offset);
 const char *aoi_check_seats(const aoi_space *s);
-enum { AOI_STAGED = 32 }; /* ids that are best given at once */
+enum { AOI_STAGED = 32 }; /* ids per call of aoi_stage that suit the cache */
 
 static inline void aoi_open_call(aoi_space *s) {
     aoi_queue_begin(&s->world.memory, &s->queue);
@@ -350,31 +350,31 @@ static inline aoi_mark aoi_mark_of(const aoi_space *s) {
 void aoi_rollback_to(aoi_space *s, aoi_mark mark);
 void aoi_rollback(aoi_space *s); /* the whole call */
 void aoi_commit(aoi_space *s);
-void aoi_tidy(aoi_space *s); /* lets the engine give back what it does not need, if it wants to */
+void aoi_tidy(aoi_space *s); /* lets the index release unneeded storage if it is untidy */
 
 /* All pairs of an entity as a target: NULL before it enters or after it leaves, else its looks. */
 void aoi_judge_target(aoi_space *s, uint32_t entity, const aoi_looks *was, const aoi_looks *is);
-/* The pairs of all nodes with entities that have entered just now, in the order of their x, by slot. */
+/* The pairs of all nodes with the entities that this call enters: slots sorted by x. */
 void aoi_judge_entered(aoi_space *s, const aoi_ranked *entered, size_t n);
 /* All pairs of a node: NULL before it is added or after it is removed, else its area. */
 void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, const aoi_area_state *is);
 /* A pair whose override becomes this one. */
 void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how);
-typedef struct aoi_seen { /* what a node that is added has seen */
+typedef struct aoi_seen { /* targets that an adopted node has seen */
     const int64_t *ids;   /* in any order, also several times */
     size_t count;
     int64_t *gone;   /* room for as many */
     uint64_t *marks; /* a bit for each entity's slot, all 0 */
 } aoi_seen;
 
-/* A node that is added as one that has seen these.  O(count + targets around it). */
+/* The pairs of a node that is added as if it had seen these.  O(count + targets around it). */
 void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, const aoi_seen *seen);
 /* The candidates of a move from where the record has the entity to `to`. */
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to);
-/* The same as one of a batch, world.movers[world.moved]. */
+/* The same for a mover of a batch, world.movers[world.moved]. */
 void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to);
-/* After a tick: what the join has found; and the pairs that it does not look at, of targets with an extent and of nodes of
- * infinite reach. */
+/* After a tick: the changes that the join has found; then the pairs that the join leaves out, of targets with an extent
+ * and of nodes of infinite reach. */
 void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count);
 void aoi_judge_unjoined(aoi_space *s);
 
@@ -384,14 +384,14 @@ int aoi_add_flagged_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_
 /* aoi_remove_node without events: the node is adopted by another space.  For a space without a journal. */
 int aoi_give_node(aoi_space *s, aoi_node n);
 
-/* For a space that is being loaded.  What the node sees follows from positions and kept pairs; nothing is judged.  And a
- * node that is gone, with events to come that wait. */
+/* For a space that is being loaded: adds a node without judging it, since its view follows from positions and kept
+ * pairs; and the record of a removed node, for its waiting events. */
 int aoi_restore_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area *area, uint32_t *out);
 bool aoi_restore_gone_node(aoi_space *s, int64_t node_id, uint64_t user_data, uint32_t *out);
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
 void aoi_describe_node(const aoi_space *s, uint32_t node, aoi_area *out); /* its area as it was given */
-/* The area of a node before it turned, in these two; of one that has not turned the one it has. */
+/* The area of a node before it turned, copied into *area and *shape; its own record if it has not turned. */
 static inline const aoi_area_record *aoi_area_before(const aoi_world *w, uint32_t node, aoi_area_record *area,
                                                      aoi_shape *shape) {
     if (!(w->nodes[node].flags & AOI_NODE_TURNED)) return w->areas + node;
@@ -402,7 +402,7 @@ static inline const aoi_area_record *aoi_area_before(const aoi_world *w, uint32_
     return area;
 }
 
-/* flags: of the node that has, or will have, the area. */
+/* flags: those of the node with this area. */
 static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is, int flags) {
     const aoi_shape *p = is->area.shape;
     double inner = aoi_inner_extent(dims, is->shape, is->area.radius);
@@ -420,16 +420,16 @@ static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
            a->idle == b->idle && a->round == b->round;
 }
 
-/* ---- the grid's lookups, with what the space keeps to itself ----------------------------------------------------- */
+/* ---- the grid's lookups, with unbounded nodes and large entities ------------------------------------------------- */
 
 void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* into world.hits */
 void aoi_find_in_box(aoi_space *s, const double *lo, const double *hi); /* the same for lo..hi, which may be infinite */
-/* Nodes whose areas, grown by the extent, hold a place, bounded and unbounded ones, and maybe others; idle: idle ones, too;
- * by_index: by the grid even where looking at each node is less.  The same around an entity, but its own. */
+/* All nodes whose areas, grown by the extent, hold a place, and maybe others.  idle: idle nodes as well; by_index: uses
+ * the grid even if testing each node is cheaper.  aoi_find_watchers leaves out the entity's own nodes. */
 void aoi_find_nodes(aoi_space *s, const double *at, double extent, bool idle, bool by_index);
 void aoi_find_watchers(aoi_space *s, uint32_t entity, double extent, bool idle, bool by_index);
 
-/* The host's user data of a node, or of one that has gone while events of it wait. */
+/* The host's user data of a node, also of a removed one while its events wait. */
 static inline uint64_t aoi_user_data_of(const aoi_space *s, uint32_t node) {
     const aoi_node_record *n = s->world.nodes + node;
     uint64_t user_data = s->world.areas[node].user_data;
@@ -437,26 +437,26 @@ static inline uint64_t aoi_user_data_of(const aoi_space *s, uint32_t node) {
     return layered ? aoi_layer_node_from(user_data)->user_data : user_data;
 }
 
-/* Room for so many ids, and as many nodes if they are `pairs`, in the answer, which is empty; false when memory is refused,
- * now or when hits were found. */
+/* Empties the answer and makes room for `count` ids, and for as many nodes if `pairs`; false when memory is refused,
+ * now or by the search for hits. */
 bool aoi_answer_ready(aoi_space *s, size_t count, bool pairs);
 int aoi_give(aoi_space *s, const int64_t **ids, size_t *count); /* the answer; AOI_OK */
 void aoi_near_clear(aoi_memory *m, aoi_near_scratch *n);
 
-/* Into s->why, for those that check invariants. */
+/* Formats into s->why, for checks of invariants. */
 const char *aoi_wrong(aoi_space *s, const char *format, ...);
 
-/* ---- what the Lua binding needs beside aoi.h ----------------------------------------------------------------------- */
+/* ---- what the Lua binding needs beside aoi.h --------------------------------------------------------------------- */
 
 /* Room for the coordinates of n places, NULL when memory is refused. */
 double *aoi_coordinate_buffer(aoi_space *s, size_t n);
 
-/* An event into a queue, which is ready: its node's slot is held until it is taken. */
+/* Appends an event to a queue that has room; it holds its node's slot until it is taken. */
 static inline void aoi_append(aoi_space *s, aoi_event_queue *q, const aoi_queued *e) {
     aoi_queue_append(q, e);
     s->world.nodes[e->node].pending++;
 }
-/* An event of the node is no more in a queue, or what else held its slot. */
+/* Releases one hold on the slot of a node: an event that was taken, or another user of the slot. */
 static inline void aoi_let_go(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
     if (--n->pending > 0 || aoi_is_live(n->generation)) return;
@@ -480,24 +480,24 @@ static inline const aoi_queued *aoi_take(aoi_space *s) {
 }
 bool aoi_is_pending(const aoi_event_queue *q, int64_t watcher, int64_t node_id, int64_t target); /* for explain */
 void aoi_read_event(const aoi_space *s, const aoi_queued *e, aoi_event *out);
-/* Whether aoi_next_freed has something to do. */
+/* Whether aoi_next_freed has work to do. */
 static inline bool aoi_has_freed(const aoi_space *s) {
     return s->freed_node != AOI_NONE || !s->world.entity_count;
 }
-/* The user data of each node that is gone with its last event, once, one a call; false when there is none left. */
+/* The user data of the next removed node whose last event has been taken; false when there is none left. */
 bool aoi_next_freed(aoi_space *s, uint64_t *user_data);
-/* Reads without taking: up to max events from *cursor on, which starts at 0 and moves on; how many were read.  Nothing
- * else may be called between the reads. */
+/* Reads up to max events from *cursor on without taking them, and advances *cursor, which starts at 0.  Returns how
+ * many it has read.  No other call is allowed between the reads. */
 size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max);
-/* The same for one, as the queue has it, without user data; NULL if there is none. */
+/* The same for one event: the queue's own record, without user data; NULL if there is none. */
 static inline const aoi_queued *aoi_peek_one(const aoi_space *s, uint32_t *cursor) {
     uint32_t i = aoi_queue_from(&s->queue, *cursor > s->queue.head ? *cursor : s->queue.head);
     *cursor = i + 1;
     return i < s->queue.top ? s->queue.events + i : NULL;
 }
-void aoi_take_all(aoi_space *s); /* what has been peeked counts as taken */
-/* Takes one that says the same, the oldest of them, wherever it stands, the layers' included; false if there is none.  For
- * the journal. */
+void aoi_take_all(aoi_space *s); /* takes all waiting events after aoi_peek */
+/* Takes the oldest event that equals `which`, anywhere in the queue or in a layer's; false if there is none.  For the
+ * journal. */
 bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out);
 
 #endif

@@ -1,9 +1,9 @@
-/* space_records.h - what the index may read of a space: the records of entities and nodes, and where it leaves its answers.
+/* space_records.h - what a space and its index share: records of entities and nodes, and the arrays of answers.
  *
  *   space (core)  -- owns -->  world: records, candidates, hits  <-- reads --  grid and engine
  *
- * Entities and nodes are known by slot, a small number that stays.  Records move when one is added, never during a call
- * into the index. */
+ * A slot, a small number that never changes, identifies an entity or a node.  Records may move in memory when one is
+ * added, never during a call into the index. */
 #ifndef AOI_SPACE_RECORDS_H
 #define AOI_SPACE_RECORDS_H
 
@@ -13,29 +13,29 @@
 
 #include "base/hash_index.h"
 
-typedef struct aoi_cell_slot { /* of an item of the grid (spatial_hash.h) */
+typedef struct aoi_cell_slot { /* where an index holds an item (spatial_hash.h) */
     uint32_t cell, slot;
 } aoi_cell_slot;
 
 typedef struct aoi_entity_record {          /* one cache line */
-    _Alignas(AOI_CACHE_LINE) double pos[3]; /* where the index has it */
+    _Alignas(AOI_CACHE_LINE) double pos[3]; /* its position in the index */
     int64_t id;
     uint64_t kind;
     uint32_t nodes;      /* chain of its nodes */
     uint32_t generation; /* odd: alive */
-    uint32_t mover;      /* its record among those that move in this batch, or AOI_NONE */
+    uint32_t mover;      /* its number among the movers of this batch, or AOI_NONE */
     union {
         aoi_cell_slot place; /* the grid's */
         uint32_t home;       /* of a free record: the next one */
     };
     uint32_t link : 31;     /* the grid's: the entity that moved after it the last time */
-    uint32_t scattered : 1; /* the grid's: some node of it may stand in cells of nodes */
+    uint32_t scattered : 1; /* the grid's: some of its nodes may be in cells of nodes */
 } aoi_entity_record;
 
 /* flags of a node */
 enum {
     AOI_NODE_SILENT = 1,    /* makes no events */
-    AOI_NODE_PLAIN = 2,     /* a square without keep: its box tells everything */
+    AOI_NODE_PLAIN = 2,     /* a square without keep: its box decides alone */
     AOI_NODE_KEEPS = 4,     /* has a zone BETWEEN */
     AOI_NODE_OVERRIDES = 8, /* has exceptions for single targets */
     AOI_NODE_LAYER = 16,    /* a layer's: its events are sightings (layer_hook.h) */
@@ -48,9 +48,9 @@ typedef struct aoi_node_record {              /* one cache line */
     _Alignas(AOI_CACHE_LINE) double reach[2]; /* half-extents of its box on the first two axes */
     uint64_t mask;
     int64_t node_id;
-    uint32_t owner, next; /* the carrying entity; the next node in its chain */
+    uint32_t owner, next; /* its entity; the next node of that */
     uint32_t generation;  /* odd: alive */
-    uint32_t pending;     /* events of it that wait; the slot of a dead node is free when there are none */
+    uint32_t pending;     /* its waiting events; the slot of a dead node is free when there are none */
     uint32_t level;       /* the grid's: its layer; AOI_NONE of an unbounded one */
     union {
         aoi_cell_slot place; /* the grid's, if the layer has cells */
@@ -60,49 +60,49 @@ typedef struct aoi_node_record {              /* one cache line */
     };
     uint8_t shape; /* AOI_SQUARE ... */
     uint8_t flags; /* the space's: AOI_NODE_SILENT ... */
-    uint16_t part; /* the engine's: in which of its parts it has the node, from 1 on; 0: it does not */
+    uint16_t part; /* the engine's: the part that holds the node, from 1 on; 0: none */
 } aoi_node_record;
 
 _Static_assert(sizeof(aoi_entity_record) == AOI_CACHE_LINE, "an entity is one cache line");
 _Static_assert(sizeof(aoi_node_record) == AOI_CACHE_LINE, "a node is one cache line");
 
 typedef struct aoi_shape aoi_shape;
-struct aoi_shape {    /* parameters of an area that is neither square nor circle, and its bounds */
+struct aoi_shape {    /* parameters and bounds of an area other than square and circle */
     double height;    /* half-extent of its box on the third axis, may be INFINITY */
     double fx, fy, c; /* sector: cos(facing), sin(facing), cos(angle / 2) */
     uint32_t corners;
-    uint32_t uses;           /* nodes that have it (shape_pool.h) */
-    float nearest, farthest; /* polygon: how far its sides are from the watcher; moves read up to here */
+    uint32_t uses;           /* nodes that share it (shape_pool.h) */
+    float nearest, farthest; /* polygon: distances of its sides from the watcher; moves read up to here */
     double half_height;      /* of shapes but boxes, in 3D; INFINITY: any height */
     double margin;
     double inner[2];
     double extents[3];     /* box */
     double facing, angle;  /* sector, as they were given */
     double was_fx, was_fy; /* of a node that has turned */
-    uint32_t place;        /* among the shared ones; AOI_NONE: it is not */
+    uint32_t place;        /* in the pool, or AOI_NONE */
     double points[];       /* polygon: x, y of each corner, relative to the watcher; behind them its sides (shapes.h) */
 };
 
-typedef struct aoi_area_record { /* of a node, by its slot: what a usual move does not read */
+typedef struct aoi_area_record { /* the fields of a node that most moves do not read, by its slot */
     double radius, keep;         /* squares and circles: enter and leave radius */
     uint64_t user_data;
     aoi_shape *shape; /* of the other shapes, or NULL */
 } aoi_area_record;
 
-typedef struct aoi_bounds { /* all that an index knows of an area */
+typedef struct aoi_bounds { /* an area as an index sees it */
     double reach[3], inner[2];
     uint8_t shape;
     bool plain; /* a target can change only by passing an edge of the box */
-    bool idle;  /* no event or kept pair follows from moves: the node answers questions only */
+    bool idle;  /* moves cause no event and keep no pair: the node serves questions only */
     bool round; /* a polygon: see aoi_is_round() */
 } aoi_bounds;
 
-/* Whether a polygon's box is around a circle that holds all of it: then its inner is in one that no side enters. */
+/* Whether a polygon's box bounds a circle around it; then its inner rectangle is in a circle that no side enters. */
 static inline bool aoi_is_round(int shape, const aoi_shape *p, const double *reach) {
     return shape == AOI_POLYGON && reach[0] == reach[1] && p->farthest <= reach[0] && reach[0] > 1e-100;
 }
 
-typedef enum aoi_takes { /* the nodes of which an engine proposes the candidates of single moves; of idle ones none */
+typedef enum aoi_takes { /* the nodes for which an engine proposes candidates of single moves; never idle ones */
                          AOI_TAKES_NONE,
                          AOI_TAKES_BOXES, /* plain ones */
                          AOI_TAKES_ALL    /* all bounded ones; ticks are made of single moves */
@@ -141,15 +141,15 @@ typedef struct aoi_world {
     aoi_candidate *candidates;
     uint32_t *hits;
     uint32_t candidate_cap, candidate_count, hit_cap, hit_count;
-    /* Those that move in a batch, and of each a place, `dims` coordinates: until its turn comes where it goes, after that
-     * where it was before the batch. */
+    /* The movers of a batch and, for each, the other end of its move, `dims` coordinates: its target until its turn
+     * comes, after that its position before the batch. */
     uint32_t *movers;
     double *ends;
     uint32_t mover_cap, end_cap, mover_count;
-    uint32_t moved;     /* movers that have had their turn */
+    uint32_t moved;     /* movers whose turn is over */
     aoi_shape **shapes; /* shape_pool.h */
     aoi_index shape_index;
-    aoi_shape *shape_scratch; /* parameters of a question, or of what is about to be added */
+    aoi_shape *shape_scratch; /* of a question, or of a node that is being added */
     uint32_t shape_cap, shape_count;
 } aoi_world;
 
@@ -163,8 +163,8 @@ static inline bool aoi_is_bounded(const aoi_node_record *n) {
     return n->reach[0] <= DBL_MAX;
 }
 
-/* Half-extent of a rectangle that is surely inside a square or a circle on x and y, as long as heights do not change;
- * < 0: none. */
+/* Half-extent of a rectangle that is surely inside a square or circle on x and y as long as heights stay the same; < 0:
+ * none. */
 static inline double aoi_inner_extent(int dims, int shape, double radius) {
     if (shape == AOI_SQUARE) return radius;
     if (dims == 3 || !(radius > 1e-150) || isinf(radius * radius)) return -1;
@@ -177,12 +177,12 @@ static inline double aoi_height_of(const aoi_world *w, uint32_t node) {
     return p ? p->height : w->nodes[node].reach[0];
 }
 
-/* Whether a node may see targets of this kind.  An exception for one target sets its kind aside. */
+/* Whether the mask lets a node see targets of this kind; a node with exceptions matches every kind. */
 static inline bool aoi_node_matches(const aoi_node_record *n, uint64_t kind) {
     return (n->mask & kind) || (n->flags & AOI_NODE_OVERRIDES);
 }
 
-/* The next node of a chain, from this one on, that is in the layer; AOI_NONE if there is none. */
+/* The first node of the layer in a chain, from this node on, or AOI_NONE. */
 static inline uint32_t aoi_next_in_level(const aoi_world *w, uint32_t node, uint32_t level) {
     while (node != AOI_NONE && w->nodes[node].level != level) node = w->nodes[node].next;
     return node;
@@ -209,13 +209,13 @@ static inline bool aoi_is_taken(const aoi_world *w, const aoi_bounds *b) {
     return !b->idle && (w->takes == AOI_TAKES_ALL || (w->takes == AOI_TAKES_BOXES && b->plain));
 }
 
-/* Neither can fail towards the index: when memory runs out the space undoes the call afterwards. */
+/* These cannot fail towards the index: when memory runs out the space undoes the call afterwards. */
 static inline void aoi_add_candidate(aoi_world *w, uint32_t node, uint32_t target) {
     if (!AOI_GROW(&w->memory, w->candidates, w->candidate_cap, w->candidate_count + (size_t)1)) w->failed = true;
     else w->candidates[w->candidate_count++] = (aoi_candidate){node, target};
 }
 
-/* The target, of this kind, for all nodes of a level in a chain, from this one of that level on. */
+/* Adds a target of this kind for all nodes of a layer in a chain, from `node`, which is in it, on. */
 static inline void aoi_add_candidates(aoi_world *w, uint32_t node, uint32_t level, uint32_t target, uint64_t kind) {
     for (uint32_t n = node; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, level))
         if (aoi_node_matches(w->nodes + n, kind)) aoi_add_candidate(w, n, target);
@@ -238,7 +238,7 @@ static inline double *aoi_mover_end(const aoi_world *w, uint32_t mover) {
     return w->ends + mover * (size_t)w->dims;
 }
 
-/* The places of a mover and of its entity change. */
+/* Exchanges the position of a mover and the other end of its move. */
 static inline void aoi_swap_places(aoi_world *w, uint32_t mover) {
     double *pos = w->entities[w->movers[mover]].pos, *end = aoi_mover_end(w, mover);
     double x = pos[0], y = pos[1];
@@ -250,12 +250,12 @@ static inline void aoi_swap_places(aoi_world *w, uint32_t mover) {
     }
 }
 
-/* The next mover has had its turn. */
+/* Ends the turn of the next mover. */
 static inline void aoi_take_turn(aoi_world *w) {
     aoi_swap_places(w, w->moved++);
 }
 
-/* Where an entity was before the batch that moves it; where it is, if none does. */
+/* The position of an entity before the present batch. */
 static inline const double *aoi_position_before(const aoi_world *w, uint32_t entity) {
     const aoi_entity_record *e = w->entities + entity;
     return e->mover < w->moved ? aoi_mover_end(w, e->mover) : e->pos;
