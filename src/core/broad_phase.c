@@ -99,7 +99,7 @@ bool aoi_broad_move(aoi_broad_phase *b, uint32_t entity, const double *to, bool 
     if (propose) aoi_grid_propose(&b->grid, entity, to, false);
     if (aoi_grid_relocate(&b->grid, entity, to)) {
         if (!class->move || class->move(b->engine, entity, to, propose) == AOI_OK) return true;
-        (void)aoi_grid_relocate(&b->grid, entity, w->entities[entity].pos); /* there is room where it was */
+        (void)aoi_grid_relocate(&b->grid, entity, w->entities[entity].pos); /* its old place has room */
     }
     w->candidate_count = had;
     return false;
@@ -118,7 +118,7 @@ const char *aoi_broad_check(aoi_broad_phase *b) {
     return wrong || !class->check ? wrong : class->check(b->engine);
 }
 
-/* An engine of the class with everything in it; false when memory is refused, or a part of it is missing. */
+/* Fills an engine with all entities and nodes; false when memory is refused. */
 static bool fill_engine(aoi_engine *g) {
     const aoi_engine_class *class = g->class;
     const aoi_world *w = g->world;
@@ -132,7 +132,7 @@ static bool fill_engine(aoi_engine *g) {
     return true;
 }
 
-/* What a space without an engine would have in one: made for this question, and given back. */
+/* Describes the engine that a deferred space leaves out: it is built for this question and freed again. */
 static uint32_t describe_absent(aoi_broad_phase *b, aoi_describer *d) {
     aoi_world *w = b->world;
     aoi_engine *g = open_engine(w, b->class, b->cell);

@@ -3,11 +3,11 @@
  *   verb ---> grid     every entity, every bounded node            (grid/nine_grid.h)
  *        \--> engine   every entity, the nodes that it takes       (engine.h)
  *
- * A deferred space has no engine beside the grid, unless it takes all nodes: there ticks are judged as a whole (tick/join.h),
- * and those in which few move cost the grid alone least.
+ * A deferred space has no engine beside the grid, unless the engine takes all nodes: its ticks are judged as a whole
+ * (tick/join.h), and ticks with few movers are cheapest with the grid alone.
  *
- * A verb that is refused memory by either leaves both as they were: what takes memory of the grid is done first, and can be
- * undone without any. */
+ * A verb that runs out of memory changes neither structure: the step of the grid comes first, and undoing it needs no
+ * memory. */
 #ifndef AOI_BROAD_PHASE_H
 #define AOI_BROAD_PHASE_H
 
@@ -16,7 +16,7 @@
 
 typedef struct aoi_broad_phase {
     aoi_world *world;
-    const aoi_engine_class *class; /* what the space was opened with */
+    const aoi_engine_class *class; /* the one that the space was opened with */
     aoi_engine *engine;            /* of that class, or of one that takes nothing */
     double cell;                   /* the hint */
     aoi_grid grid;
@@ -27,22 +27,22 @@ bool aoi_broad_open(aoi_broad_phase *b, aoi_world *w, const aoi_engine_class *cl
 void aoi_broad_close(aoi_broad_phase *b); /* also one that could not be opened */
 
 bool aoi_broad_enter(aoi_broad_phase *b, uint32_t entity);
-void aoi_broad_leave(aoi_broad_phase *b, uint32_t entity); /* it has no nodes any more */
+void aoi_broad_leave(aoi_broad_phase *b, uint32_t entity); /* after its nodes are removed */
 
-/* Bounded nodes; the record tells the owner and the bounds, of one that is resized the old ones. */
+/* Bounded nodes; the record holds the owner and the bounds, during a resize the old bounds. */
 bool aoi_broad_add_node(aoi_broad_phase *b, uint32_t node);
 void aoi_broad_remove_node(aoi_broad_phase *b, uint32_t node);
 bool aoi_broad_resize_node(aoi_broad_phase *b, uint32_t node, const aoi_bounds *now);
 
-/* From where the record has the entity, which the caller changes afterwards.  propose: with candidates for every pair of it
- * and a bounded node of another entity, or of a node of its own and another entity, that may have changed: all but those
- * that are in the inner before and after, those that are out of the box before and after, those whose target the node does
- * not look for, all of idle nodes, and those that the rule has in one zone before and after.  Each pair at most once. */
+/* Moves an entity from the position in its record, which the caller changes afterwards.  propose: adds a candidate, at
+ * most once, for every pair of the entity and another entity's bounded node, or of its own node and another entity,
+ * that may have changed.  Pairs are left out that are in the inner rectangle before and after, out of the box before
+ * and after, of a kind that the node does not match, of an idle node, or of the same zone before and after. */
 bool aoi_broad_move(aoi_broad_phase *b, uint32_t entity, const double *to, bool propose);
 
 void aoi_broad_tidy(aoi_broad_phase *b);
 const char *aoi_broad_check(aoi_broad_phase *b); /* NULL, or the invariant that does not hold */
-/* With the engine's parts also where the space has no use for them: then they are made for this question, O(all). */
+/* Includes the parts of an engine that the space leaves out: it is built for this question, O(all). */
 void aoi_broad_describe(aoi_broad_phase *b, aoi_describer *d);
 
 #endif

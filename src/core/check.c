@@ -1,4 +1,4 @@
-/* check.c - every invariant of the space, its index's own, and the grid's answers against brute force. */
+/* check.c - checks the invariants of the space and of its index, and the grid's answers against brute force. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ const char *aoi_wrong(aoi_space *s, const char *format, ...) {
     return s->why;
 }
 
-/* Of a plain box nothing but its edges matters: whatever is within them is inside. */
+/* Whether all points within the edges of a plain box are inside. */
 static bool has_plain_edges(const aoi_world *w, uint32_t node) {
     aoi_bounds b = aoi_bounds_of(w, node);
     bool inside = true;
@@ -24,7 +24,7 @@ static bool has_plain_edges(const aoi_world *w, uint32_t node) {
     return inside;
 }
 
-/* The bounds follow from the area as it was given. */
+/* Whether the bounds follow from the area as it was given. */
 static bool has_its_bounds(aoi_space *s, uint32_t node) {
     aoi_world *w = &s->world;
     aoi_area_state has = aoi_state_of(s, node), wanted;
@@ -127,13 +127,13 @@ static bool in_box(const aoi_world *w, uint32_t node, const double *at) {
     return aoi_in_side(p[0], at[0], n->reach[0]) & aoi_in_side(p[1], at[1], n->reach[1]);
 }
 
-/* Inside, or between the borders: what engines may not miss when they look for watchers. */
+/* Whether the target is inside or between the borders: a search for watchers must find such a pair. */
 static bool in_reach(const aoi_space *s, uint32_t node, uint32_t target) {
     const aoi_entity_record *e = s->world.entities;
     return aoi_pair_zone(s, node, target, e[s->world.nodes[node].owner].pos, e[target].pos) != AOI_OUTSIDE;
 }
 
-/* Every node against every entity: the engine must find all that are within bounds, each once. */
+/* Every node against every entity: the grid must find each target within bounds once. */
 static const char *check_targets(aoi_space *s) {
     const aoi_world *w = &s->world;
     for (uint32_t n = 0; n < w->node_top; n++) {

@@ -25,10 +25,10 @@ static void queue_clear_index(aoi_event_queue *q) {
     q->indexed = 0;
 }
 
-/* All events of former calls that wait are in the index, with room for one more. */
+/* Adds all waiting events of former calls to the index, and room for one more; false when memory is refused. */
 static bool queue_index_ready(aoi_memory *m, aoi_event_queue *q) {
     if (q->indexed == q->call) return true;
-    if (q->index.count > 2 * (size_t)q->count) queue_clear_index(q); /* most are of events that have been taken */
+    if (q->index.count > 2 * (size_t)q->count) queue_clear_index(q); /* most entries are of taken events */
     if (!aoi_index_reserve(m, &q->index, q->index.count + (size_t)(q->call - q->indexed))) return false;
     for (uint32_t i = q->indexed > q->head ? q->indexed : q->head; i < q->call; i++)
         if (!q->events[i].cancelled) aoi_index_add(&q->index, queue_hash(q->events + i), i);
@@ -47,7 +47,7 @@ static uint32_t queue_find(const aoi_event_queue *q, uint32_t hash, uint32_t nod
 
 /* ---- order ------------------------------------------------------------------------------------------------------- */
 
-/* Moves the events to `from` over those that are taken or cancelled. */
+/* Moves the events from `from` on over taken and cancelled ones. */
 static void queue_close_gaps(aoi_event_queue *q, uint32_t from) {
     uint32_t to = from, first = q->head > from ? q->head : from, ordered = from;
     for (uint32_t i = first; i < q->top; i++) {
@@ -73,7 +73,7 @@ static void queue_reverse(aoi_queued *e, uint32_t n) {
 static uint32_t queue_stable_partition(aoi_queued *e, uint32_t n) {
     if (n < 2) return n && e->kind == AOI_LEAVE;
     uint32_t half = n / 2, a = queue_stable_partition(e, half), b = queue_stable_partition(e + half, n - half);
-    queue_reverse(e + a, half - a); /* two blocks change places: each is turned, then both together */
+    queue_reverse(e + a, half - a); /* exchanges two blocks: reverses each, then both together */
     queue_reverse(e + half, b);
     queue_reverse(e + a, half - a + b);
     return a + b;
@@ -120,7 +120,7 @@ void aoi_queue_leaves_first(aoi_memory *m, aoi_event_queue *q) {
 
 void aoi_queue_tidy(aoi_memory *m, aoi_event_queue *q) {
     if (!q->count) {
-        if (q->top) aoi_queue_clear(q); /* all that waited has been cancelled */
+        if (q->top) aoi_queue_clear(q); /* all events have been cancelled */
         if (q->cap > AOI_QUEUE_KEEPS && q->peak < q->cap / 8) aoi_queue_close(m, q);
     } else if (q->top == q->cap && q->count < q->top / 2) queue_close_gaps(q, 0);
 }
@@ -163,7 +163,7 @@ const aoi_queued *aoi_queue_restore(aoi_event_queue *q, uint32_t undo_count) {
     uint32_t i = q->undo[--q->undo_count];
     q->events[i].cancelled = false;
     q->count++;
-    aoi_index_add(&q->index, queue_hash(q->events + i), i); /* where it was removed there is room */
+    aoi_index_add(&q->index, queue_hash(q->events + i), i); /* its slot was freed by the removal */
     return q->events + i;
 }
 

@@ -3,13 +3,13 @@
  *   events   [ taken | taken | leave | cancelled | enter | enter |           ]
  *                              ^ head              ^ call            ^ top
  *
- * A call appends its events at the top; when it succeeds its leaves are put before its enters, when it fails the queue is
- * cut back to where the call began and what it cancelled waits again.
+ * A call appends its events at the top.  A commit puts the leaves of the call before its enters; a rollback cuts the
+ * queue back to where the call began and restores the events that it cancelled.
  *
- * An enter that meets its own waiting leave (same node, same life of the target) cancels it, and the other way round.
- * An index by pair finds it, but only from the moment two calls' events wait together: usually a call's events are taken
- * before the next call, no pair can occur twice, and nothing is hashed.  Nor is it by a call whose events have no
- * opposite that waits: what enters or is added makes new pairs, and leaves meet no leaves. */
+ * An enter cancels the waiting leave of its pair (same node, same life of the target), and a leave the waiting enter.
+ * An index by pair finds the opposite.  It is built only when events of two calls wait together: usually the events of
+ * a call are taken before the next call, and no pair can occur twice.  A call whose events have no waiting opposite
+ * needs no index either: entering and adding make new pairs, and leaves cancel no leaves. */
 #ifndef AOI_EVENT_QUEUE_H
 #define AOI_EVENT_QUEUE_H
 
@@ -26,15 +26,15 @@ typedef struct aoi_queued {
 
 typedef struct aoi_event_queue {
     aoi_queued *events;
-    uint32_t cap, head, top, count; /* count: of those from head to top that are not cancelled */
-    uint32_t call;                  /* where the events of the present call begin */
-    bool entered, late;             /* it has appended an enter; and a leave after it */
-    bool alone;                     /* its events have no opposite that waits */
+    uint32_t cap, head, top, count; /* count: events from head to top that are not cancelled */
+    uint32_t call;                  /* the first event of the present call */
+    bool entered, late;             /* the call has appended an enter; and a leave after it */
+    bool alone;                     /* events of the call have no waiting opposite */
     bool enters;                    /* a former call has appended an enter since the queue was empty */
     uint32_t ordered_end;           /* events before it keep their order */
-    uint32_t parted, parted_end;    /* between them leaves are before enters, unless the end is 0 */
+    uint32_t parted, parted_end;    /* a range with leaves before enters; end 0: none */
     uint32_t peak;                  /* most events at once, lately */
-    aoi_index index;                /* of pairs; also of events that have been taken: head tells */
+    aoi_index index;                /* of pairs; entries before head are of taken events */
     uint32_t indexed;               /* events before it are in the index */
     uint32_t *undo;                 /* events of former calls that the present call has cancelled */
     uint32_t undo_cap, undo_count;
@@ -43,7 +43,7 @@ typedef struct aoi_event_queue {
 void aoi_queue_open(aoi_event_queue *q);
 void aoi_queue_close(aoi_memory *m, aoi_event_queue *q);
 
-/* Between begin and commit a call puts its events, each pair at most once. */
+/* A call appends its events between begin and commit, each pair at most once. */
 void aoi_queue_tidy(aoi_memory *m, aoi_event_queue *q);
 static inline void aoi_queue_begin(aoi_memory *m, aoi_event_queue *q) {
     if (q->top || q->cap > AOI_QUEUE_KEEPS) aoi_queue_tidy(m, q);
@@ -61,13 +61,13 @@ static inline void aoi_queue_only_new(aoi_event_queue *q) {
 }
 void aoi_queue_commit(aoi_memory *m, aoi_event_queue *q); /* leaves before enters; cannot fail */
 
-/* Makes room for one event more; false when memory is refused. */
+/* Makes room for one more event; false when memory is refused. */
 bool aoi_queue_grow(aoi_memory *m, aoi_event_queue *q);
 static inline bool aoi_queue_ready(aoi_memory *m, aoi_event_queue *q) {
     return (q->top < q->cap && (!q->call || q->alone)) || aoi_queue_grow(m, q);
 }
 
-/* Cancels the waiting event of this pair; false if there is none.  The opposite of a new event: the two alternate. */
+/* Cancels the waiting event of this pair, which is the opposite of a new one, since the two alternate; false: none. */
 bool aoi_queue_cancel(aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life);
 
 /* Appends an event. */
@@ -78,24 +78,24 @@ static inline void aoi_queue_append(aoi_event_queue *q, const aoi_queued *e) {
     q->entered |= e->kind == AOI_ENTER;
 }
 
-/* To undo the present call, or the end of it: takes its events back, last first, then lets what it cancelled wait again;
- * NULL when as many are left as there were then.  Neither can fail. */
+/* To undo the present call, or the end of it: first remove its events, last first, then restore those that it
+ * cancelled; each returns NULL when the queue is back at that mark.  Neither can fail. */
 const aoi_queued *aoi_queue_take_back(aoi_event_queue *q, uint32_t top);
 const aoi_queued *aoi_queue_restore(aoi_event_queue *q, uint32_t undo_count);
 
-/* The kind of the event of this pair that waits since a former call, 0 if none does, -1 when memory is refused. */
+/* The kind of the waiting event of this pair from a former call; 0: none; -1: memory is refused. */
 int aoi_queue_waiting(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life);
 
-/* Outside of a call: cancels the enter of this pair, if it waits. */
+/* Outside of a call: cancels the waiting enter of this pair; false if there is none. */
 bool aoi_queue_withdraw(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life);
 
 void aoi_queue_clear(aoi_event_queue *q);              /* all are taken */
 void aoi_queue_remove(aoi_event_queue *q, uint32_t i); /* takes one that waits, not the oldest */
-/* All leaves before all enters, otherwise in the same order, behind those whose order is fixed; then all are fixed. */
+/* Puts leaves before enters, stably, among the events whose order is not fixed yet, and fixes the order of all. */
 void aoi_queue_leaves_first(aoi_memory *m, aoi_event_queue *q);
 const char *aoi_queue_check(const aoi_event_queue *q);
 
-/* The first at i or after that waits, or top. */
+/* The first waiting event at i or after, or top. */
 static inline uint32_t aoi_queue_from(const aoi_event_queue *q, uint32_t i) {
     while (i < q->top && q->events[i].cancelled) i++;
     return i;

@@ -1,4 +1,4 @@
-/* events.c - taking the events that wait. */
+/* events.c - taking the waiting events. */
 #include "core/space.h"
 
 enum { EVENTS_AHEAD = 8 }; /* events whose nodes are prefetched */

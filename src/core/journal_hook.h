@@ -1,15 +1,15 @@
-/* journal_hook.h - what the journal (src/journal/) that records a space learns of it.
+/* journal_hook.h - the calls by which a space reports to its journal (src/journal/).
  *
  *   a call of the C API is over --(space->journal != NULL)--> aoi_log: a record
  *
- * The slot of a node that has just been removed keeps its ids until the next call.  Events that are taken, and moves that
- * are judged between calls, are recorded as well; all else follows. */
+ * The slot of a node that has just been removed keeps its ids until the next call.  Taken events, and moves that are
+ * judged between calls, are recorded as well; everything else follows from the calls. */
 #ifndef AOI_JOURNAL_HOOK_H
 #define AOI_JOURNAL_HOOK_H
 
 #include "core/event_queue.h"
 
-/* A call and its arguments, as far as it has them. */
+/* A call and its arguments; those that it does not have are 0. */
 typedef struct aoi_call {
     int call, result; /* AOI_CALL_ENTER ... */
     bool named;       /* `id` is that of the entity, whose handle may be stale already or not valid yet */
@@ -24,16 +24,16 @@ typedef struct aoi_call {
     const int64_t *ids;
     const aoi_entity *entities;
     const void *bytes; /* a message of state_hook.h; a result other than AOI_OK ends the journal */
-    size_t count;      /* of what there is many of */
+    size_t count;      /* of rows, ids, entities or bytes */
 } aoi_call;
 
-/* Of nodes of clients nothing is recorded, but for those of a sight: aoi_layer_class. */
+/* Nodes of clients are recorded only if their layer is (aoi_layer_class). */
 void aoi_log(aoi_space *s, const aoi_call *c);
 
-void aoi_log_taken(aoi_space *s, const aoi_queued *e); /* it has been taken */
-void aoi_log_all_taken(aoi_space *s);                  /* all that wait are about to be */
-void aoi_log_settled(aoi_space *s, bool all);          /* or some, and then memory was refused */
+void aoi_log_taken(aoi_space *s, const aoi_queued *e); /* after it is taken */
+void aoi_log_all_taken(aoi_space *s);                  /* before all events are taken */
+void aoi_log_settled(aoi_space *s, bool all);          /* all: movers are judged; else memory was refused */
 void aoi_log_kept_order(aoi_space *s);
-void aoi_log_close(aoi_space *s); /* the space is about to close */
+void aoi_log_close(aoi_space *s); /* before the space closes */
 
 #endif

@@ -1,8 +1,8 @@
-/* labels.c - labels of nodes: names of the host's, which explanations, journals and viewers show beside their ids.
+/* labels.c - labels of nodes: the host's names, which explanations, journals and viewers show beside ids.
  *
- *   labels   [ NULL | "alert" | NULL | "alert" | ... ]   by slot, as far as one has ever had a label
+ *   labels   [ NULL | "alert" | NULL | "alert" | ... ]   by slot, up to the highest that was ever labelled
  *
- * Nothing is decided by them.  A node's is freed with it. */
+ * Labels decide nothing.  A label is freed with its node. */
 #include "core/space.h"
 
 bool aoi_label_copy(aoi_space *s, uint32_t node, const char *label, char **copy) {

@@ -1,11 +1,11 @@
-/* query.c - questions.  They change nothing but the buffers in which the space leaves its answers. */
+/* query.c - questions: they change nothing but the buffers of answers. */
 #include <stdlib.h>
 
 #include "core/space.h"
 
 enum { VIEW_AHEAD = 8 }; /* hits whose records are prefetched */
 
-/* ---- the grid's lookups, with what the space keeps to itself ---------------------------------------------------- */
+/* ---- the grid's lookups, with unbounded nodes and large entities ------------------------------------------------- */
 
 void aoi_find_targets(aoi_space *s, const double *at, const double *reach) {
     double lo[2] = {at[0] - reach[0], at[1] - reach[1]}, hi[2] = {at[0] + reach[0], at[1] + reach[1]};
@@ -50,7 +50,6 @@ void aoi_find_watchers(aoi_space *s, uint32_t entity, double extent, bool idle, 
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-/* Room for all hits; false when memory is refused, now or when they were found. */
 bool aoi_answer_ready(aoi_space *s, size_t count, bool pairs) {
     aoi_memory *m = &s->world.memory;
     bool ready = !s->world.failed && AOI_GROW(m, s->ids_out, s->ids_cap, count) &&
@@ -69,8 +68,8 @@ bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target) {
     return z == AOI_INSIDE || (z == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target));
 }
 
-/* The index does not find pairs that are shown wherever both are: they follow from the overrides alone.  All movers have
- * settled.  Most nodes are squares without exceptions, of which a comparison is all. */
+/* Whether the node sees a hit of the index, after all movers are judged.  Pairs with AOI_SHOW follow from the overrides
+ * alone.  Most nodes are squares without exceptions: one comparison decides. */
 static inline bool is_found(const aoi_space *s, uint32_t node, uint32_t target) {
     const aoi_world *w = &s->world;
     const aoi_node_record *n = w->nodes + node;
@@ -93,7 +92,7 @@ static bool box_decides(const aoi_space *s, const aoi_node_record *n) {
            !s->entity_layers && !s->node_layers;
 }
 
-/* The hits that such a node sees: each is written, and kept if it counts. */
+/* Writes the hits that such a node sees: each is written, and kept if it counts. */
 static void answer_in_box(aoi_space *s, const aoi_node_record *n) {
     const aoi_entity_record *entities = s->world.entities;
     const uint32_t *hits = s->world.hits, count = s->world.hit_count, owner = n->owner;
@@ -131,7 +130,7 @@ int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) 
     return aoi_give(s, ids, count);
 }
 
-/* Written, and kept if `counts`: which nodes do is not predictable. */
+/* Writes the node, and keeps it if `counts`, which is not predictable. */
 static inline void answer_viewer(aoi_space *s, uint32_t node, bool counts) {
     const aoi_node_record *n = s->world.nodes + node;
     s->ids_out[s->answer_count] = s->world.entities[n->owner].id;
