@@ -1,18 +1,18 @@
-/* aoi.c - the whole C core as one translation unit.
+/* aoi.c - the C core as one translation unit.
  *
  * Core and engines are compiled as one program, so that the optimiser sees through the calls between them, whatever the
  * build system: `cc -O2 -Iinclude -Isrc -c src/aoi.c` is a complete build.  Each file compiles alone, too; names that
- * are local to a file are therefore unique over all of src.  `make lint` checks that every source stands here once.
+ * are local to a file are therefore unique over all of src.  `make lint` checks that every source is here once.
  *
  * Floating point.  The rule of visibility is evaluated in IEEE double exactly as written, so that every engine, compiler
  * and machine gives the same events.  A fused multiply-add rounds once where the source rounds twice, and compilers fuse
  * by default (GCC) or within expressions (clang) where the processor can: the pragmas forbid it.  GCC's is only given
  * where the processor can, because functions on either side of it are not inlined into each other.
  *
- * Visibility.  What the core's files share with each other is hidden, so that a shared object exports the C API alone
- * and calls between files are direct.  System headers come first: what they declare lives elsewhere.
+ * Visibility.  Functions that the core's files share are hidden, so that a shared object exports only the C API and
+ * calls between files are direct.  System headers come first, because their functions are not hidden.
  *
- * Assertions state invariants that are cheap to look at.  They are compiled in with -DAOI_ASSERT, as `make test` does for
+ * Assertions check invariants that cost little.  They are compiled in with -DAOI_ASSERT, as `make test` does for
  * the C specs, and cost nothing otherwise. */
 #if !defined(AOI_ASSERT) && !defined(NDEBUG)
 #define NDEBUG

@@ -1,14 +1,15 @@
-/* larges.c - the few entities with an extent, and the pairs of which they are the targets; see looks.h.
+/* larges.c - the few entities with an extent, and the pairs with such targets; see looks.h.
  *
- * A pair is where the box of the node, grown by the extent, holds the target.  From the watcher's side that is a run of
- * each level.  From the target's side it is what the grid finds around it with all borders grown by the extent. */
+ * A pair exists if the box of the node, grown by the extent, holds the target.  The targets of a watcher are a run of
+ * each level.  The watchers of a target are the nodes that the grid finds around it with all borders grown by the
+ * extent. */
 #include "core/space.h"
 
-enum { SLACK_SHARE = 8 }; /* in a batch, at most an eighth of a cell's side */
+enum { SLACK_SHARE = 8 }; /* the slack of a batch is at most an eighth of a cell's side */
 
 /* ---- records and places ------------------------------------------------------------------------------------------ */
 
-/* What a sum of such numbers may be rounded by, and more. */
+/* An upper bound of the rounding error of a sum of such numbers. */
 static double rounding_of(double a, double b) {
     return (fabs(a) + fabs(b)) * 0x1p-48 + 1e-150;
 }
@@ -43,7 +44,7 @@ bool aoi_larges_ready(aoi_space *s, uint32_t entity, double extent) {
         *level = (aoi_large_level){.exponent = exponent_of(extent)};
         l->level_count++;
     }
-    return AOI_GROW(m, level->places, level->cap, 2 * (level->count + (size_t)1)); /* in a batch they have two */
+    return AOI_GROW(m, level->places, level->cap, 2 * (level->count + (size_t)1)); /* two for each in a batch */
 }
 
 static void take_large_place(aoi_space *s, uint32_t record) {
@@ -95,7 +96,7 @@ void aoi_larges_free(aoi_space *s) {
     *l = (aoi_larges){.stale = AOI_NONE};
 }
 
-/* The first that is not left of x.  On which side it is is not predictable: no branch depends on it. */
+/* The first place with no less than x.  The side is not predictable, so no branch depends on it. */
 static const aoi_large_place *first_place(const aoi_large_level *level, double x) {
     const aoi_large_place *from = level->places;
     uint32_t n = level->count;
@@ -103,8 +104,8 @@ static const aoi_large_place *first_place(const aoi_large_level *level, double x
     return from + (n == 1 && from->x < x);
 }
 
-/* How far it goes in the batch on the axis on which it goes farthest, heights included: the grid is asked for nodes by
- * all of them; 0 if it is no mover. */
+/* The Chebyshev distance of its move in the batch, heights included, because the grid is queried with all axes; 0 if it
+ * is no mover. */
 static double step_of(const aoi_space *s, uint32_t entity) {
     return aoi_chebyshev(s->world.dims, aoi_position_before(&s->world, entity), s->world.entities[entity].pos);
 }
@@ -114,7 +115,7 @@ static aoi_large_place large_place_of(const aoi_space *s, uint32_t entity, const
     return (aoi_large_place){at[0], at[1], room_of(aoi_extent_of(s, entity) + slack, far), entity, false};
 }
 
-/* Into its place among those before `end`, and from `at` on. */
+/* Inserts a place at `at` and moves it to its position by x. */
 static void put_in_order(aoi_large_level *level, uint32_t at, aoi_large_place p) {
     for (; at > 0 && level->places[at - 1].x > p.x; at--) level->places[at] = level->places[at - 1];
     for (; at + 1 < level->count && level->places[at + 1].x < p.x; at++) level->places[at] = level->places[at + 1];
@@ -122,8 +123,8 @@ static void put_in_order(aoi_large_level *level, uint32_t at, aoi_large_place p)
     level->room = fmax(level->room, p.room);
 }
 
-/* Sorted anew: mostly they have moved a little, if at all.  In a batch, when all movers are in place, the room of each
- * has in it where it was; those that go farther than the slack have a second place there. */
+/* Sorts all places by insertion, as most have moved little.  In a batch, with all movers in place, the slack in the
+ * room of each covers its position before; those that move farther have a second place there. */
 static void sort_places(aoi_space *s, double slack) {
     aoi_larges *l = &s->larges;
     for (uint32_t k = 0; k < l->level_count; k++) {
@@ -148,7 +149,7 @@ static void sort_places(aoi_space *s, double slack) {
     l->stale = AOI_NONE;
 }
 
-/* The place of the one that has moved last. */
+/* Updates the place of the entity that moved last. */
 static void renew_place(aoi_space *s) {
     aoi_larges *l = &s->larges;
     uint32_t e = l->stale;
@@ -167,9 +168,9 @@ void aoi_large_moves(aoi_space *s, uint32_t entity) {
     s->larges.stale_x = s->world.entities[entity].pos[0];
 }
 
-/* ---- the large ones near a box -------------------------------------------------------------------------------------- */
+/* ---- the large ones near a box ----------------------------------------------------------------------------------- */
 
-typedef struct large_span { /* a box by its middle and its half-extents, with room for what these are rounded by */
+typedef struct large_span { /* a box by its centre and its half-extents, with room for their rounding */
     double at[2], half[2];
 } large_span;
 
@@ -183,12 +184,12 @@ static inline large_span span_of(const double *lo, const double *hi, const doubl
     return b;
 }
 
-/* Also where both sides are infinite. */
+/* True also if both sides are infinite. */
 static inline bool meets(const large_span *b, const aoi_large_place *p) {
     return !((fabs(p->x - b->at[0]) - b->half[0] > p->room) | (fabs(p->y - b->at[1]) - b->half[1] > p->room));
 }
 
-/* Whether it is found by another question, or by its other place of the batch. */
+/* Whether another question, or its other place of the batch, finds the same entity. */
 static bool is_second(const aoi_space *s, const large_span *b, const large_span *but, const aoi_large_place *p) {
     if (but && meets(but, p)) return true;
     if (!(s->larges.slack > 0) || !(step_of(s, p->entity) > s->larges.slack)) return false;
@@ -197,7 +198,7 @@ static bool is_second(const aoi_space *s, const large_span *b, const large_span 
     return (p->before && meets(b, &other)) || (but && meets(but, &other));
 }
 
-/* Calls f for each that meets the first, and not the other, which may be NULL. */
+/* Calls f for each large entity that meets `b` and not `but`, which may be NULL. */
 AOI_INLINE void each_near(aoi_space *s, const large_span *b, const large_span *but, uint32_t node,
                           void (*f)(aoi_space *, uint32_t, uint32_t)) {
     for (uint32_t k = 0; k < s->larges.level_count; k++) {
@@ -220,7 +221,6 @@ static void add_target(aoi_space *s, uint32_t node, uint32_t entity) {
     aoi_add_hit(&s->world, entity);
 }
 
-/* In the place of those that the grid has hit. */
 void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi) {
     aoi_world *w = &s->world;
     large_span b = span_of(lo, hi, (double[2]){0, 0});
@@ -232,7 +232,7 @@ void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi) {
     each_near(s, &b, NULL, AOI_NONE, add_target);
 }
 
-/* ---- candidates of moves --------------------------------------------------------------------------------------------- */
+/* ---- candidates of moves ----------------------------------------------------------------------------------------- */
 
 static void add_large_pair(aoi_space *s, uint32_t node, uint32_t target) {
     if (s->world.nodes[node].owner != target) aoi_add_candidate(&s->world, node, target);
@@ -248,7 +248,7 @@ static void add_pairs_of_node(aoi_space *s, uint32_t node, const double *from, c
     each_near(s, &was, &b, node, add_large_pair);
 }
 
-/* Into the hits: nodes for which its way may have changed something, when they have gone no farther than the slack. */
+/* Sets the hits to the nodes that the move of an entity may concern, if they have moved no farther than the slack. */
 static void find_around_move(aoi_space *s, uint32_t entity, const double *from, const double *to, double slack) {
     bool solid = s->world.dims == 3 && (slack > 0 || from[2] != to[2]);
     aoi_grid_target t = {from, to, aoi_extent_of(s, entity), slack, solid};
@@ -266,8 +266,8 @@ void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from,
     for (uint32_t i = 0; i < w->hit_count; i++) add_large_pair(s, w->hits[i], entity);
 }
 
-/* All movers are in place.  Each large one finds the nodes around it, wherever these were before; nodes that have gone
- * farther than the slack find their targets. */
+/* Called with all movers in place.  Each large entity finds the nodes around it that moved within the slack; nodes that
+ * moved farther find their targets themselves. */
 void aoi_add_large_changes(aoi_space *s) {
     aoi_world *w = &s->world;
     aoi_larges *l = &s->larges;
@@ -293,7 +293,7 @@ void aoi_add_large_changes(aoi_space *s) {
         }
     }
     l->slack = 0;
-    if (sorted) sort_places(s, 0); /* none has a second place any more */
+    if (sorted) sort_places(s, 0); /* without second places */
     l->moved = !sorted;
 }
 

@@ -1,12 +1,12 @@
-/* layers.c - what the nodes of layers (layer_hook.h) see, and the layers themselves. */
+/* layers.c - the chain of layers (layer_hook.h), and the sightings of their nodes. */
 #include "core/space.h"
 
 enum { NODES_AHEAD = 24, RECORDS_AHEAD = 16, NAMES_AHEAD = 8 }; /* sightings whose memory is prefetched */
-enum { SIGHTINGS_KEPT = 1024 };                                 /* there is room for so many when none waits */
+enum { SIGHTINGS_KEPT = 1024 };                                 /* kept room when none waits */
 
 /* ---- sightings --------------------------------------------------------------------------------------------------- */
 
-/* Of the only layer, as a rule: then the node's record is not looked at. */
+/* Usually there is one layer: then the node's record is not read. */
 uint32_t aoi_sighting_name(const aoi_space *s, uint32_t node, uint32_t target) {
     aoi_layer *layer = s->layers;
     if (layer->next) layer = aoi_layer_node_from(s->world.areas[node].user_data)->layer;
@@ -102,7 +102,7 @@ void aoi_layers_moved(aoi_layer *first, uint32_t entity) {
     for (aoi_layer *l = first; l; l = l->next) l->class->moved(l, entity);
 }
 
-/* What a node sees of it may change as if it had moved. */
+/* Layers and extents change visibility, so layers handle them like a move. */
 void aoi_layers_looked(aoi_layer *first, uint32_t entity, bool kind) {
     for (aoi_layer *l = first; l; l = l->next) {
         if (l->class->looked) l->class->looked(l, entity);

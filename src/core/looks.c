@@ -18,7 +18,7 @@ void aoi_free_looks(aoi_space *s) {
     aoi_larges_free(s);
 }
 
-/* Room for those of the looks that few entities have; false when memory is refused. */
+/* Makes room for a layer mask or an extent, which few entities have; false when memory is refused. */
 static bool looks_ready(aoi_space *s, uint32_t e, const aoi_looks *is) {
     aoi_memory *m = &s->world.memory;
     if (is->extent > 0 && !aoi_larges_ready(s, e, is->extent)) return false;
@@ -34,7 +34,7 @@ static void store_looks(aoi_space *s, uint32_t e, const aoi_looks *is) {
     aoi_larges_set(s, e, is);
 }
 
-/* Room first, then judging; what cannot fail comes last. */
+/* Reserves room, judges, then stores, which cannot fail. */
 static int set_looks(aoi_space *s, uint32_t e, const aoi_looks *is) {
     aoi_looks was = aoi_looks_of(s, e);
     if (!aoi_begin(s) || !looks_ready(s, e, is)) return AOI_ENOMEM;

@@ -1,15 +1,15 @@
-/* looks.h - what of a target counts beside its place: kind, layers, extent.
+/* looks.h - the properties of a target that count beside its position: kind, layers, extent.
  *
- *   layers   of entities and of nodes, in arrays by slot, which are there as soon as one has others than the first; a node
+ *   layers   of entities and of nodes, in arrays by slot, which exist once one has others than the first; a node
  *            without layers of its own has its owner's
  *   extent   of the few that are large: records of their own, by place (larges below)
  *
- *        x:   [ 3 | 17 | 17.5 | 40 | .. ]     extents from 1 to 2     each level is sorted by x, so that what is near a box
- *             [ 5 | 900 ]                     extents from 512 on     is a run of it, as wide as the extents of the level
+ *        x:   [ 3 | 17 | 17.5 | 40 | .. ]     extents from 1 to 2     each level is sorted by x, so that the entities
+ *             [ 5 | 900 ]                     extents from 512 on     near a box are a run of it, wide as the extents
  *
- * Large entities are of kind 0 in their records: so an engine, or a tick, never proposes a pair of them as targets, and
- * pays nothing for them.  The space looks for those pairs itself (larges.c), by the real kind.  What asks the engine for
- * entities in a box, or for nodes around a point, gets the large ones as well from aoi_find_targets and aoi_find_watchers. */
+ * Large entities have kind 0 in their records, so an engine, or a tick, never proposes a pair with a large target and
+ * pays nothing for it.  The space finds those pairs itself (larges.c), by the real kind.  aoi_find_targets and
+ * aoi_find_watchers add the large entities to the answers of the index. */
 #ifndef AOI_LOOKS_H
 #define AOI_LOOKS_H
 
@@ -17,7 +17,7 @@
 
 typedef struct aoi_looks {
     uint64_t kind, layers;
-    double extent; /* 0: it is not large */
+    double extent; /* 0: not large */
 } aoi_looks;
 
 typedef struct aoi_large {
@@ -28,9 +28,9 @@ typedef struct aoi_large {
 
 typedef struct aoi_large_place {
     double x, y;
-    double room; /* the extent, with room for what sums are rounded by */
+    double room; /* the extent and the rounding of sums */
     uint32_t entity;
-    bool before; /* where it was before the batch, beside where it is */
+    bool before; /* a second place: the position before the batch */
 } aoi_large_place;
 
 typedef struct aoi_large_level {
@@ -42,11 +42,11 @@ typedef struct aoi_large_level {
 
 typedef struct aoi_larges {
     uint32_t count;
-    bool moved;     /* some are not where their places say */
-    uint32_t stale; /* one that may not be where its place says, which was at stale_x; or AOI_NONE */
+    bool moved;     /* some places are out of date */
+    uint32_t stale; /* the entity whose place, at stale_x, may be out of date, or AOI_NONE */
     double stale_x;
-    double slack; /* of a batch: farther than that one goes that has two places; else 0 */
-    uint32_t *of; /* by entity slot: its record, AOI_NONE: it is not large */
+    double slack; /* in a batch: entities that move farther have two places; else 0 */
+    uint32_t *of; /* by entity slot: its record, or AOI_NONE */
     aoi_large *records;
     aoi_large_level *levels;
     uint32_t of_cap, record_cap, level_cap, level_count;

@@ -1,23 +1,22 @@
 /* movers.c - entities that have moved and are judged together: a batch, or all moves since the last delivery.
  *
- *   movers   [ 3 | 9 | 4 | 7 | 1 ]    each with where it goes; its turn swaps that with where it was, so that both ends
- *                      ^ moved        of its move are at hand for the pairs of two movers (visibility.c)
+ *   movers   [ 3 | 9 | 4 | 7 | 1 ]    each with its target; its turn exchanges that with its old position, so that both
+ *                      ^ moved        ends of its move are known for pairs of two movers (visibility.c)
  *
  * In turn: one move after the other.  Joined: all are put in place first, then all pairs are compared at once
  * (tick/join.h).
  *
- * A deferred space only notes where an entity goes; its moves are judged by the next call that needs the index, or the
- * events.  When memory is refused half way, the judging goes on from there with the next such call: until then no mover
- * may change its mind, so that every pair is judged once, by the same two places.
+ * A deferred space only records the targets of moves; the next call that needs the index or the events judges them.
+ * When memory is refused, the next such call continues from there: until then no mover may change its target, so that
+ * every pair is judged once, by the same two places.
  *
- * A batch of an immediate space must be all or nothing instead.  It needs no undo in any engine: positions are the space's
- * own, so the movers that the index has elsewhere become the ones to be put in place, by ordinary means, before the next
- * call. */
+ * A batch of an immediate space is all or nothing.  It needs no undo in any engine: the records keep the old positions,
+ * and the movers that the index holds elsewhere are moved back, by ordinary moves, before the next call. */
 #include "tick/join.h"
 
 enum { ENTITY_AHEAD = 12, FETCH_AHEAD = 8, FETCH_SOON = 4 }; /* movers whose memory is prefetched */
 
-/* As many as there are entities and no more, unless rows name one twice. */
+/* Room for no more movers than entities, unless rows name one twice. */
 bool aoi_grow_movers(aoi_space *s, size_t n) {
     aoi_world *w = &s->world;
     uint32_t had = w->mover_cap;
@@ -82,7 +81,7 @@ static void clear_turned(aoi_space *s) {
     while (s->turned_count > 0) s->world.nodes[s->turned[--s->turned_count]].flags &= (uint8_t)~AOI_NODE_TURNED;
 }
 
-/* Of an entity that is among the movers already, or stands in several rows, the last row counts. */
+/* The last row counts for an entity that is a mover already, or is in several rows. */
 void aoi_note_staged(aoi_space *s, size_t n) {
     const aoi_world *w = &s->world;
     aoi_travel t = s->moves;
@@ -110,7 +109,7 @@ static bool put_in_place(aoi_space *s, uint32_t entity, const double *to) {
     return aoi_broad_move(&s->index, entity, to, false);
 }
 
-/* What the movers some turns after the i-th need. */
+/* Prefetches what the movers some turns after the i-th read. */
 AOI_INLINE void prefetch_ahead(const aoi_space *s, uint32_t i, int stage) {
     const aoi_world *w = &s->world;
     uint32_t left = w->mover_count - 1 - i;
@@ -129,12 +128,12 @@ static bool place_all(aoi_space *s) {
 
 /* ---- judging ----------------------------------------------------------------------------------------------------- */
 
-/* What a move reads beside that, and putting in place does not. */
+/* Prefetches what only a judged move reads. */
 static void prefetch_soon(const aoi_space *s, uint32_t i) {
     if (i + FETCH_SOON < s->world.mover_count) aoi_grid_prefetch(&s->index.grid, s->world.movers[i + FETCH_SOON], 1);
 }
 
-/* One mover after the other.  False when memory is refused; of the one it was refused for nothing is judged. */
+/* Judges the movers one after the other.  False when memory is refused; then the mover at `moved` is not judged. */
 static bool move_in_turn(aoi_space *s) {
     aoi_world *w = &s->world;
     while (w->moved < w->mover_count) {
@@ -159,22 +158,22 @@ static bool move_in_turn(aoi_space *s) {
     return true;
 }
 
-/* The mover for which memory was refused stands in the index where it goes: back, so that it can be judged again. */
+/* Moves the mover for which memory was refused back in the index, so that it can be judged again. */
 static bool move_half_back(aoi_space *s) {
     aoi_world *w = &s->world;
     if (!s->half_moved) return true;
     uint32_t entity = w->movers[w->moved];
     const double *from = aoi_mover_end(w, w->moved);
-    aoi_swap_places(w, w->moved); /* the record must have it where the index has it */
+    aoi_swap_places(w, w->moved); /* the record must agree with the index */
     bool placed = put_in_place(s, entity, from);
     aoi_swap_places(w, w->moved);
     s->half_moved = !placed;
     return placed;
 }
 
-enum { JOIN_ONE_IN = 8 }; /* share of entities from which on looking at all of them costs less than single moves */
+enum { JOIN_ONE_IN = 8 }; /* share of movers from which on the join costs less than single moves */
 
-/* An engine that takes all nodes checks the join, too. */
+/* Never for an engine that takes all nodes: tests compare its single moves with the join. */
 static bool join_pays(const aoi_space *s) {
     const aoi_world *w = &s->world;
     return w->takes != AOI_TAKES_ALL && w->mover_count >= 16 && w->mover_count >= w->entity_count / JOIN_ONE_IN;
@@ -212,7 +211,7 @@ void aoi_refuse_movers(aoi_space *s) {
 
 /* ---- before a call ----------------------------------------------------------------------------------------------- */
 
-/* The nodes that have turned, each for itself, where all are before they move: calls of their own, as a move may bring an
+/* Judges the nodes that have turned before anything moves, each as a call of its own, because a move may cause the
  * opposite event of the same pair. */
 static bool turn_in_turn(aoi_space *s) {
     aoi_world *w = &s->world;

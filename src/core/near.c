@@ -1,14 +1,14 @@
-/* near.c - questions around a place: aoi_near, aoi_nearest. */
+/* near.c - the questions aoi_near and aoi_nearest. */
 #include "core/near.h"
 
 #include <stdlib.h>
 
 /* ---- one place --------------------------------------------------------------------------------------------------- */
 
-/* The hits that are in an area around a place, of any kind if the mask is 0; how many. */
+/* Writes the hits in an area around a place, of any kind if the mask is 0; returns how many. */
 AOI_INLINE size_t hits_in(const aoi_world *w, const aoi_area_state *is, int shape, const double *at, int64_t *out) {
     size_t n = 0;
-    for (uint32_t i = 0; i < w->hit_count; i++) { /* which of them are inside is not predictable: written, maybe kept */
+    for (uint32_t i = 0; i < w->hit_count; i++) { /* unpredictable: each is written, and kept if inside */
         const aoi_entity_record *t = w->entities + w->hits[i];
         out[n] = t->id;
         n += aoi_near_holds(w->dims, shape, is, at, t->pos) & (!is->mask || (t->kind & is->mask));
@@ -16,7 +16,7 @@ AOI_INLINE size_t hits_in(const aoi_world *w, const aoi_area_state *is, int shap
     return n;
 }
 
-/* The same where targets may be large, or the area has layers. */
+/* The same if targets may be large, or the area has layers. */
 static size_t hits_by_looks(const aoi_space *s, const aoi_area_state *is, const double *at, int64_t *out) {
     const aoi_world *w = &s->world;
     size_t n = 0;
@@ -71,7 +71,7 @@ int aoi_by_id(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Keeps the n that come first by rank, as a heap with the last of them on top. */
+/* Keeps the first n by rank in a heap with the last of them on top. */
 static void keep_first(aoi_ranked *heap, size_t *count, size_t n, aoi_ranked r) {
     size_t i = 0;
     if (*count < n) {
@@ -87,7 +87,7 @@ static void keep_first(aoi_ranked *heap, size_t *count, size_t n, aoi_ranked r) 
     heap[i] = r;
 }
 
-/* The first n by distance, of a kind, of what is in s->ranked and the hits; false when memory is refused. */
+/* Keeps the first n of s->ranked and the hits by distance, filtered by kind; false when memory is refused. */
 static bool rank_hits(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, size_t *found) {
     const aoi_world *w = &s->world;
     size_t most = *found + w->hit_count < n ? *found + w->hit_count : n;
@@ -101,17 +101,17 @@ static bool rank_hits(aoi_space *s, const double *pos, size_t n, double radius, 
     return true;
 }
 
-/* Whether nothing that is that far away, squared, may be one of the first n. */
+/* Whether no entity at that squared distance or beyond can be one of the first n. */
 static bool is_past(const aoi_space *s, double distance, size_t n, double radius, size_t found) {
     return distance > radius * radius || (found == n && s->ranked[0].by < distance);
 }
 
-/* In growing squares, which find the crowd around a place at once, then cell by cell in the order of their distances, for
- * what is far away or seldom.  Returns false when memory is refused. */
+/* Searches growing squares, which find a crowd around the place at once, then cell by cell by distance, for far or rare
+ * entities.  Returns false when memory is refused. */
 static bool find_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, size_t *found) {
     aoi_world *w = &s->world;
     aoi_grid *g = &s->index.grid;
-    double within = s->last_nearest > 0 ? s->last_nearest : 2; /* what is near now was near the last time */
+    double within = s->last_nearest > 0 ? s->last_nearest : 2; /* the last answer predicts this one */
     for (; !aoi_grid_is_far(g, within); within *= w->hit_count ? 2 : 4) {
         double reach = fmin(within, aoi_outer_extent(AOI_CIRCLE, radius)), sure = within * (1 - 0x1p-40);
         *found = 0;

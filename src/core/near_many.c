@@ -1,29 +1,29 @@
 /* near_many.c - one area around many places: aoi_near_many.
  *
- *   +-------+-------+     Places that share a square, eight times as wide as the area, are a group.  The index is asked once
- *   |  . .  |       |     for the box around the areas of a group; what it finds is its items.  Answers are then put in the
+ *   +-------+-------+     Places that share a square, eight times as wide as the area, are a group.  It asks the index once
+ *   |  . .  |       |     for the box around the areas of a group, which gives its items.  Answers are then put in the
  *   | .     |     . |     order of the places.  A group of one costs about what aoi_near costs.
  *   +-------+-------+
  *
  *   +--+--+--+--+--+      The items of a group stand in rows of small squares, with a column of 16 bits an axis: 2^14 units
- *   |  |##|##|##|  |      are the longer side of the box.  What an area touches is a run of items in each of three rows or
- *   |  |##|##|##|  |      so.  Sixteen items are compared at a time: most are surely in or out, the others are left to the
- *   +--+--+--+--+--+      rule.                                                                                         */
+ *   |  |##|##|##|  |      are the longer side of the box.  An area touches a run of items in each of three rows or
+ *   |  |##|##|##|  |      so.  Sixteen items are compared at a time: most are surely in or out, the rule decides the
+ *   +--+--+--+--+--+      others. */
 #include "base/lattice.h"
 #include "core/near.h"
 
 typedef struct aoi_question {
     uint32_t group, count;
-    size_t start; /* its answer among those in the order of the groups */
+    size_t start; /* of its answer, among the answers in the order of the groups */
 } aoi_question;
 
 typedef struct aoi_question_group {
     int32_t cx, cy;        /* its square */
-    uint32_t count, first; /* its places in the order of the groups */
+    uint32_t count, first; /* its places: the first, in the order of the groups */
     double lo[2], hi[2];   /* the box around their areas */
 } aoi_question_group;
 
-typedef struct aoi_item { /* what the index has found */
+typedef struct aoi_item { /* an entity that the index has found */
     double pos[3];
     int64_t id;
 } aoi_item;
@@ -47,8 +47,8 @@ double *aoi_coordinate_buffer(aoi_space *s, size_t n) {
                                                                                                     : NULL;
 }
 
-/* The group of a square, which may be new; AOI_NONE: memory is refused.  On the outermost squares of the lattice each place
- * is alone: they have no end. */
+/* The group of a square, made if it is missing; AOI_NONE: memory is refused.  alone: the place gets a group of its own,
+ * as on the unbounded outermost squares of the lattice. */
 static uint32_t group_of(aoi_space *s, int32_t cx, int32_t cy, bool alone) {
     aoi_near_scratch *t = &s->near;
     uint32_t hash = aoi_cell_hash(cx, cy), seek = AOI_SEEK, i;
@@ -91,15 +91,15 @@ static bool group_places(aoi_space *s, const double *at, size_t n, const double 
 /* ---- the items of a group ---------------------------------------------------------------------------------------- */
 
 enum { NEAR_UNITS = 1 << 14, NEAR_SLACK = 2 }; /* units of rounding: places and half-extents are cut off */
-enum { NEAR_COLUMNS = 64, NEAR_ROWS = 32, NEAR_ITEMS = 32 }; /* at most; groups of fewer items are not cut */
+enum { NEAR_COLUMNS = 64, NEAR_ROWS = 32, NEAR_ITEMS = 32 }; /* most; groups of fewer items are not cut */
 enum { NEAR_LANES = 16, NEAR_AHEAD = 4 };
-#define NEAR_SHARE 0.5    /* the box may be no larger than so much of the areas together */
+#define NEAR_SHARE 0.5    /* largest ratio of the box to the sum of the areas */
 #define NEAR_EXACT 0x1p46 /* units from the origin within which the rule's sums are rounded by much less than a unit */
 
 typedef struct near_group {
-    double lo[2], hi[2], scale; /* its box; units per length, 0: all items are in one unit, and left to the rule */
+    double lo[2], hi[2], scale; /* its box; units per length, 0: the rule decides all items */
     int squares[2];
-    int reach[2], radius, sure; /* in units: half-extents; a circle's; less beyond the box than that is surely in */
+    int reach[2], radius, sure; /* in units: half-extents; a circle's; surely in is less than that beyond the box */
     uint32_t count;             /* of items */
     const uint16_t *column[2];  /* of the items as they are sorted */
     const int64_t *ids;
@@ -116,7 +116,7 @@ static inline int near_square(const near_group *g, int a, int units) {
     return k < 0 ? 0 : k < g->squares[a] ? k : g->squares[a] - 1;
 }
 
-/* What is in the box, behind room for as many; false: memory is refused. */
+/* Collects the items in the box behind room for as many; false: memory is refused. */
 static bool gather_items(aoi_space *s, near_group *g, uint64_t mask) {
     aoi_world *w = &s->world;
     aoi_near_scratch *t = &s->near;
@@ -138,7 +138,7 @@ static bool gather_items(aoi_space *s, near_group *g, uint64_t mask) {
     return true;
 }
 
-/* How the box is measured, and cut: rows are half as high as the area, squares a sixth as wide. */
+/* Chooses the units and the squares of the box: rows are half as high as the area, squares a sixth as wide. */
 static void measure_group(near_group *g, const aoi_area_state *is, int dims, const double *reach) {
     double size[2] = {g->hi[0] - g->lo[0], g->hi[1] - g->lo[1]};
     double far = fmax(fmax(-g->lo[0], g->hi[0]), fmax(-g->lo[1], g->hi[1]));
@@ -206,7 +206,7 @@ AOI_INLINE near_zones near_in_box(const near_window *w, aoi_i16x8 x, aoi_i16x8 y
     return (near_zones){aoi_i16_above(w->sure, d), aoi_i16_above(d, w->slack)};
 }
 
-/* Those of sixteen items that may be in the area; *in: those that surely are. */
+/* The bits of sixteen items that may be in the area; *in: of those that surely are. */
 AOI_INLINE uint32_t near_match(const near_group *g, const near_window *w, uint32_t k, bool round, uint32_t *in) {
     near_zones z[2];
     for (uint32_t i = 0; i < 2; i++) {
@@ -251,7 +251,7 @@ AOI_INLINE size_t answer_place(const near_group *g, const aoi_item *items, const
                 int i = aoi_lanes_first(unsure);
                 in |= (uint32_t)aoi_near_holds(dims, shape, is, at, items[k + (uint32_t)i].pos) << i;
             }
-            for (uint32_t i = 0; i < NEAR_LANES; i += 2, in >>= 2) { /* two are written, and none, one or both kept */
+            for (uint32_t i = 0; i < NEAR_LANES; i += 2, in >>= 2) { /* writes two, keeps none, one or both */
                 memcpy(out, g->ids + k + i + skips[in & 3], 2 * sizeof *out);
                 out += counts[in & 3];
             }
@@ -283,7 +283,7 @@ static bool answer_by_shape(aoi_space *s, const aoi_area_state *is, const double
     return answer_group(s, is, dims, is->shape, at, i, n, g, found);
 }
 
-/* One place of no group, as aoi_near has it. */
+/* Answers one place by itself, like aoi_near. */
 static bool answer_alone(aoi_space *s, const aoi_area_state *is, const double *p, aoi_question *q, const double *reach,
                          size_t *found) {
     const aoi_world *w = &s->world;
@@ -296,7 +296,7 @@ static bool answer_alone(aoi_space *s, const aoi_area_state *is, const double *p
     return true;
 }
 
-/* Whether one question for all of its places is worth it: most of its box is in one of their areas. */
+/* Whether one question for all places pays: most of the box is in one of their areas. */
 static bool is_crowded(const aoi_question_group *g, const double *reach) {
     double most = g->count * (4 * NEAR_SHARE) * reach[0] * reach[1];
     return reach[0] > DBL_MAX || (g->count > 1 && (g->hi[0] - g->lo[0]) * (g->hi[1] - g->lo[1]) <= most);
@@ -306,7 +306,7 @@ static bool is_crowded(const aoi_question_group *g, const double *reach) {
 static bool answer_together(aoi_space *s, const aoi_area_state *is, const double *at, const aoi_question_group *q,
                             const double *reach, size_t *found) {
     aoi_near_scratch *t = &s->near;
-    const uint32_t *i = t->order + q->first - q->count; /* `first` has gone on to the end */
+    const uint32_t *i = t->order + q->first - q->count; /* `first` is at the end by now */
     near_group g;
     if (aoi_near_needs_looks(s, is) || !is_crowded(q, reach)) {
         for (const uint32_t *end = i + q->count; i < end; i++)
@@ -331,7 +331,7 @@ static bool answer_places(aoi_space *s, const aoi_area_state *is, const double *
     for (size_t i = 0; i < n; i++) {
         const aoi_question *p = t->places + i, *ahead = i + NEAR_AHEAD < n ? p + NEAR_AHEAD : p;
         for (uint32_t k = 0; k < ahead->count; k += AOI_CACHE_LINE / 8) AOI_PREFETCH(t->found + ahead->start + k);
-        if (p->count) { /* else there may be no array */
+        if (p->count) { /* else the arrays may be NULL */
             int64_t *out = s->ids_out + s->answer_count;
             const int64_t *from = t->found + p->start;
             for (uint32_t k = 0; k < p->count; k++) out[k] = from[k];

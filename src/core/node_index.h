@@ -1,17 +1,17 @@
 /* node_index.h - the nodes of an entity: a chain, with an index of ids once there are many.
  *
  *   entity.nodes -> node -> node -> ... -> node    newest first, chained through `next`
- *   by_id   (owner, node_id) -> node               all nodes of entities that have carried more than a few at once
+ *   by_id   (owner, node_id) -> node               all nodes of entities that have had more than a few at once
  *   before  [node] = the next newer one            of those nodes only
  *
- * A short chain is walked.  An entity whose chain gets long has all its nodes put into the index, where they stay until
- * they are removed: either all nodes of an entity are in it or none, and the first one's flag AOI_NODE_INDEXED tells. */
+ * A short chain is walked.  When the chain of an entity gets long, all its nodes enter the index and stay there until
+ * they are removed: all nodes of an entity are in it or none, as the flag AOI_NODE_INDEXED of the first shows. */
 #ifndef AOI_NODE_INDEX_H
 #define AOI_NODE_INDEX_H
 
 #include "core/space_records.h"
 
-enum { AOI_FEW_NODES = 16 }; /* of one entity, whose chain is walked */
+enum { AOI_FEW_NODES = 16 }; /* the longest chain that is walked */
 
 typedef struct aoi_node_index {
     aoi_index by_id;
@@ -23,7 +23,7 @@ uint32_t aoi_node_of(const aoi_world *w, const aoi_node_index *x, uint32_t owner
 
 /* Room for one more node of the owner, in this slot; false when memory is refused. */
 bool aoi_chain_reserve(aoi_world *w, aoi_node_index *x, uint32_t owner, uint32_t node);
-void aoi_chain_add(aoi_world *w, aoi_node_index *x, uint32_t node); /* at the front: `next` is the first so far */
+void aoi_chain_add(aoi_world *w, aoi_node_index *x, uint32_t node); /* at the front; `next` is set */
 void aoi_chain_remove(aoi_world *w, aoi_node_index *x, uint32_t node);
 void aoi_node_index_free(aoi_memory *m, aoi_node_index *x);
 

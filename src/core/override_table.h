@@ -1,11 +1,11 @@
 /* override_table.h - exceptions for single pairs of node and target: hide, show, match.
  *
  *               target A      target B
- *   node 1 ----[1,A hide]----[1,B show]--     each record stands in two chains, its node's and its target's, whose heads
+ *   node 1 ----[1,A hide]----[1,B show]--     each record is in two chains, of its node and of its target, whose heads
  *                                |            are found by hash, and in an index by pair
  *   node 2 -----------------[2,B match]--
  *
- * A node that has any is flagged, so that all others never look here. */
+ * Nodes with overrides are flagged, so that others need no look-up. */
 #ifndef AOI_OVERRIDE_TABLE_H
 #define AOI_OVERRIDE_TABLE_H
 
@@ -36,13 +36,13 @@ static inline uint32_t aoi_overrides_count(const aoi_override_table *t) {
 }
 
 int aoi_overrides_get(const aoi_override_table *t, uint32_t node, uint32_t target); /* AOI_BY_RULE: none */
-/* After a reserve; cannot fail.  AOI_BY_RULE removes what is there. */
+/* After a reserve; cannot fail.  AOI_BY_RULE removes the override. */
 void aoi_overrides_set(aoi_override_table *t, uint32_t node, uint32_t target, int how);
 
 /* The first record of a node, or of a target, and the one that follows another in that chain; NULL: none. */
 const aoi_override_record *aoi_overrides_first(const aoi_override_table *t, int chain, uint32_t slot);
 const aoi_override_record *aoi_overrides_next(const aoi_override_table *t, int chain, const aoi_override_record *r);
-/* All of a node, or of a target; gives everything back with the last one. */
+/* Removes all of a node, or of a target; frees the table with the last one. */
 void aoi_overrides_drop(aoi_memory *m, aoi_override_table *t, int chain, uint32_t slot);
 const char *aoi_overrides_check(const aoi_override_table *t);
 

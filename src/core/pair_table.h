@@ -24,7 +24,7 @@ static inline uint32_t aoi_pair_home(const aoi_pair_table *p, uint64_t key) {
     return aoi_hash64(key) & (p->size - 1);
 }
 
-/* Asks for the memory of a look-up in a table that is not empty. */
+/* Prefetches the slot of a look-up; the table is not empty. */
 static inline void aoi_pair_table_fetch(const aoi_pair_table *p, uint32_t node, uint32_t target) {
     AOI_PREFETCH(p->slots + aoi_pair_home(p, aoi_pair_key(node, target)));
 }
@@ -32,8 +32,8 @@ static inline void aoi_pair_table_fetch(const aoi_pair_table *p, uint32_t node, 
 void aoi_pair_table_free(aoi_memory *m, aoi_pair_table *p);
 bool aoi_pair_table_reserve(aoi_memory *m, aoi_pair_table *p, uint32_t count); /* room for count pairs in all */
 bool aoi_pair_table_has(const aoi_pair_table *p, uint32_t node, uint32_t target);
-void aoi_pair_table_add(aoi_pair_table *p, uint32_t node, uint32_t target);    /* is not in it; room is reserved */
-bool aoi_pair_table_remove(aoi_pair_table *p, uint32_t node, uint32_t target); /* whether it was in it */
-void aoi_pair_table_tidy(aoi_memory *m, aoi_pair_table *p); /* gives back what a far larger set has needed */
+void aoi_pair_table_add(aoi_pair_table *p, uint32_t node, uint32_t target);    /* a new pair; room is reserved */
+bool aoi_pair_table_remove(aoi_pair_table *p, uint32_t node, uint32_t target); /* false: not in it */
+void aoi_pair_table_tidy(aoi_memory *m, aoi_pair_table *p);                    /* shrinks a far too large table */
 
 #endif

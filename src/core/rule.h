@@ -1,4 +1,4 @@
-/* rule.h - the one visibility rule (aoi.h states it).  Nothing else in the library decides what is seen.
+/* rule.h - the visibility rule, as aoi.h states it.  Nothing else in the library decides what is seen.
  *
  *            +-----------------+
  *            |  BETWEEN        |     INSIDE    seen, if kind and mask meet
@@ -25,7 +25,7 @@
 
 typedef enum aoi_zone { AOI_OUTSIDE, AOI_BETWEEN, AOI_INSIDE } aoi_zone;
 
-/* On one axis.  Which side decides is not predictable, so there is no branch for either. */
+/* On one axis.  Neither side is predictable, so there is no branch. */
 static inline unsigned aoi_in_side(double w, double t, double r) {
     return (unsigned)(w - r <= t) & (unsigned)(t <= w + r);
 }
@@ -49,8 +49,8 @@ static inline bool aoi_in_ball(int dims, const double *w, const double *t, doubl
     return aoi_distance2(dims, w, t) <= rr;
 }
 
-/* The zone of a target at t around a watcher at w.  Most areas are squares or circles: the others take a call.  What is
- * within the radius is within keep, too: the zone is the number of borders that the target is within, without a branch. */
+/* The zone of a target at t around a watcher at w.  Most areas are squares or circles: the others take a call.  The
+ * radius is within keep, so the zone is the count of borders that the target is within, without a branch. */
 AOI_INLINE aoi_zone aoi_zone_of(int dims, int shape, const aoi_area_record *a, const double *w, const double *t) {
     if (shape == AOI_SQUARE)
         return (aoi_zone)((unsigned)aoi_in_box(dims, w, t, a->radius) + aoi_in_box(dims, w, t, a->keep));
@@ -64,7 +64,7 @@ AOI_INLINE aoi_zone aoi_zone_of(int dims, int shape, const aoi_area_record *a, c
     return margin > 0 && aoi_shape_holds(dims, shape, a, w, t, margin, 0) ? AOI_BETWEEN : AOI_OUTSIDE;
 }
 
-/* The same of a target with an extent, by which the area is grown: polygons and infinite radii are as they are. */
+/* The same for a target with an extent, by which the area grows, except polygons and infinite radii. */
 AOI_INLINE aoi_zone aoi_zone_grown(int dims, int shape, const aoi_area_record *a, const double *w, const double *t,
                                    double extent) {
     if (extent == 0) return aoi_zone_of(dims, shape, a, w, t);
@@ -75,8 +75,8 @@ AOI_INLINE aoi_zone aoi_zone_grown(int dims, int shape, const aoi_area_record *a
     return margin > 0 && aoi_shape_holds(dims, shape, a, w, t, margin, extent) ? AOI_BETWEEN : AOI_OUTSIDE;
 }
 
-/* Half-extent of a box that holds everything within a leave radius.  Of a square that is the radius itself, exactly.  A
- * ball is rounded outwards: dx is rounded, and its square may underflow to 0 or overflow to infinity. */
+/* Half-extent of a box that holds everything within a leave radius.  For a square that is exactly the radius.  A ball
+ * is rounded outwards: dx is rounded, and its square may underflow to 0 or overflow to infinity. */
 static inline double aoi_outer_extent(int shape, double keep) {
     if (shape == AOI_SQUARE) return keep;
     if (isinf(keep * keep)) return INFINITY;

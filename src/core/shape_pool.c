@@ -5,7 +5,7 @@
 
 #include "base/hash_index.h"
 
-/* What is compared of a block: with a cylinder's radius its inner. */
+/* The compared parameters of a block; `inner` depends on the radius of a cylinder. */
 enum { PARAMETERS = 8 };
 static void parameters_of(const aoi_shape *p, double out[PARAMETERS]) {
     const double all[PARAMETERS] = {p->height,   p->half_height, p->margin,     p->inner[0],
@@ -32,8 +32,8 @@ static bool is_same_block(const aoi_shape *p, const aoi_shape *q) {
            !memcmp(p->points, q->points, 2 * p->corners * sizeof *p->points);
 }
 
-/* A block with those parameters, one use of which is the caller's; NULL: memory is refused.  Where it is refused to the pool
- * alone the block is not shared. */
+/* A block with those parameters, of which the caller owns one use; NULL: memory is refused.  If only the pool cannot
+ * grow, the block is not shared. */
 static aoi_shape *take_block(aoi_world *w, const aoi_shape *like, bool shared) {
     aoi_memory *m = &w->memory;
     const uint32_t hash = shared ? block_hash(like) : 0;
@@ -64,7 +64,7 @@ bool aoi_area_resolve(aoi_world *w, const aoi_area *a, aoi_area_state *out) {
     return out->area.shape != NULL;
 }
 
-/* The last one of the pool takes the place of one that goes. */
+/* The last block of the pool takes the place of a removed one. */
 void aoi_shape_drop(aoi_world *w, aoi_shape *p) {
     if (!p || --p->uses) return;
     if (p->place != AOI_NONE) {

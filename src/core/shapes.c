@@ -9,7 +9,7 @@
 
 typedef struct shape_class {
     const char *name;
-    unsigned needs, takes; /* fields; takes: beside those it needs */
+    unsigned needs, takes; /* fields; takes: optional ones */
     int least_dims;
     /* the point at d = t - w; w and t for comparisons that are made with sums */
     bool (*holds)(int dims, const aoi_area_record *a, const double *w, const double *t, double margin, double extent);
@@ -67,7 +67,7 @@ static void round_reach(const aoi_area_record *a, double *reach) {
     reach[0] = reach[1] = aoi_outer_extent(AOI_CIRCLE, a->radius + a->shape->margin);
 }
 
-/* How far the corners are from the watcher on either axis, and the least rise of a side that rises. */
+/* The greatest distances of corners from the watcher on each axis, and the least rise of a side that is not level. */
 static void measure_polygon(const aoi_shape *p, double *most, double *flattest) {
     most[0] = most[1] = 0, *flattest = INFINITY;
     for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) {
@@ -77,8 +77,8 @@ static void measure_polygon(const aoi_shape *p, double *most, double *flattest) 
     }
 }
 
-/* A point may be counted as inside by a rounded intersection next to the polygon: the bounds have room for that.  Next
- * to a side that rises by next to nothing the product underflows, and the room is that of its rounding, divided. */
+/* Rounding may count a point next to the polygon as inside: the bounds have room for that.  Next to a nearly level side
+ * the product underflows, and the room is its rounding error, divided. */
 static void polygon_reach(const aoi_area_record *a, double *reach) {
     double most[2], flattest;
     measure_polygon(a->shape, most, &flattest);
@@ -175,15 +175,14 @@ void aoi_scratch_free(aoi_memory *m, aoi_shape *p) {
     if (p) aoi_resize(m, p, aoi_shape_bytes(AOI_MOST_CORNERS), 0);
 }
 
-/* How far a side is from the watcher. */
+/* The distance of a side from the watcher. */
 static double side_distance(const double *a, const double *b, double length) {
     double ux = length > 0 ? (b[0] - a[0]) / length : 0, uy = length > 0 ? (b[1] - a[1]) / length : 0;
     double along = fmin(fmax(-(a[0] * ux + a[1] * uy), 0), length), x = a[0] + along * ux, y = a[1] + along * uy;
     return sqrt(x * x + y * y);
 }
 
-/* Of sides that floats cannot tell a place from, as they are too far or too flat, every place is beside; of a lane without a
- * side none is. */
+/* Every place counts as beside a side that is too far or too flat for floats, and none beside a lane without a side. */
 static void fill_sides(aoi_shape *p) {
     double most[2], flattest;
     measure_polygon(p, most, &flattest);
@@ -229,7 +228,7 @@ static void resolve_round_or_square(const aoi_area *a, aoi_area_state *out) {
     out->margined = keep > a->radius;
 }
 
-/* Half-extent of a square in the circle that no side of a polygon enters; < 0: the watcher is not within it. */
+/* Half-extent of a square in the circle that no side of a polygon enters; < 0: the watcher is outside. */
 static double polygon_inner(const aoi_shape *p) {
     bool in = false;
     for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) in ^= aoi_crosses_side(p, i, j, 0, 0);
@@ -247,7 +246,7 @@ static void resolve_other(int dims, const aoi_area *a, aoi_shape *p, aoi_area_st
     p->height = (box ? p->extents[2] : p->half_height) + p->margin;
     out->area = (aoi_area_record){.radius = radius, .keep = radius, .shape = p};
     shape_classes[a->shape].reach(&out->area, out->reach);
-    if (isinf(out->reach[1])) out->reach[0] = INFINITY; /* without bounds on one axis: without bounds */
+    if (isinf(out->reach[1])) out->reach[0] = INFINITY; /* unbounded on one axis: unbounded */
     if (isinf(out->reach[0])) out->reach[1] = INFINITY;
     out->margined = p->margin > 0;
 }

@@ -1,12 +1,12 @@
-/* sweep.c - what a moving ball touches, and when: aoi_sweep.
+/* sweep.c - the targets that a moving ball touches, and the times: aoi_sweep.
  *
  *      p0 ---d---> p1     The distance of target and centre, |m + t d| with m = p0 - target, falls to R at the smaller
  *     (  )        (  )    root of  a t*t + 2 b t + c = 0,  a = d.d, b = m.d, c = m.m - R*R.  Christer Ericson, Real-Time
  *                         Collision Detection, 5.3.2.
  *
- * The index is asked for the box of the whole way.  Rounding may count a target as touched that is a little farther than
- * R: q = b*b - a*c cancels, which is an error of some 2^-50 of m.m in the square of a distance; and where a is tiny, its
- * product with c has no more digits than there are above 2^-1074.  The box has room for both. */
+ * The index is queried with the box of the whole path.  Rounding may count a target as touched that is slightly farther
+ * than R: q = b*b - a*c cancels, an error of some 2^-50 of m.m in the square of a distance; and if a is tiny, its
+ * product with c has only the digits above 2^-1074.  The box has room for both. */
 #include <stdlib.h>
 
 #include "core/space.h"
@@ -24,7 +24,7 @@ typedef struct sweep {
     double d[3], a, radius;
 } sweep;
 
-/* When the ball touches the target, < 0: never.  A root is negative only where b*b overflows: then it is -INFINITY. */
+/* Whether the ball touches the target, and when.  *t is negative only if b*b overflows: then it is -INFINITY. */
 static bool touches(const sweep *w, const double *target, double radius, double *t) {
     double m[3] = {w->from[0] - target[0], w->from[1] - target[1], w->dims == 3 ? w->from[2] - target[2] : 0};
     AOI_PRODUCT rr = radius * radius;
@@ -39,7 +39,7 @@ static bool touches(const sweep *w, const double *target, double radius, double 
     return *t <= 1;
 }
 
-/* How far from the way a target may be touched; INFINITY: anywhere, because something may overflow. */
+/* The distance from the path within which targets may be touched; INFINITY if a product may overflow. */
 static double sweep_room(const sweep *w) {
     double length = sqrt(w->a), reach = w->radius + (length + w->radius) * 0x1p-22;
     if (!(length * w->radius < 1e140) || !(reach < 1e140)) return INFINITY;

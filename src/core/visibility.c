@@ -4,21 +4,21 @@
  *                           zone after  ---+--> judge_pair --+
  *                           was it kept ---+                 +--> kept: seen, but only BETWEEN the two borders
  *
- * An engine proposes pairs whose zone may have changed; zones follow from exact positions (rule.h).  Within a batch both
- * ends of a pair may move, one after the other: then the pair is judged by where both were before the batch and where
- * both are after it, and only once: on the later of the two moves that changes its zone. */
+ * An engine proposes pairs whose zone may have changed; zones follow from exact positions (rule.h).  Within a batch
+ * both ends of a pair may move, one after the other.  Then the pair is judged by the positions before and after the
+ * batch, and only once: on the later of the two moves that changes its zone. */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "core/space.h"
 
-enum { CHANGE_AHEAD = 16, CHANGE_SOON = 8 }; /* changes of a tick likewise */
+enum { CHANGE_AHEAD = 16, CHANGE_SOON = 8 }; /* changes of a tick that are prefetched */
 enum { SEEN_AHEAD = 8 };                     /* ids whose places in the index of ids are prefetched */
 enum { JUDGE_AHEAD = 4, JUDGE_SOON = 2 };    /* candidates whose records, and states, are prefetched */
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
-/* An event of a layer's node: not for the queue. */
+/* Records the event of a layer's node, which is not for the queue. */
 static AOI_NOINLINE void record_sighting(aoi_space *s, int kind, uint32_t node, uint32_t target) {
     uint32_t name = AOI_NONE;
     if (AOI_GROW(&s->world.memory, s->sightings, s->sighting_cap, s->sighting_count + (size_t)1))
@@ -27,7 +27,7 @@ static AOI_NOINLINE void record_sighting(aoi_space *s, int kind, uint32_t node, 
     else s->sightings[s->sighting_count++] = (aoi_sighting){node, name & INT32_MAX, kind == AOI_ENTER};
 }
 
-/* At the end of the queue, which is ready. */
+/* The queue has room. */
 static inline void append_event(aoi_space *s, int kind, uint32_t node, uint32_t target, uint32_t life, int64_t id) {
     const aoi_node_record *n = s->world.nodes + node;
     const int64_t watcher = s->world.entities[n->owner].id;
@@ -35,7 +35,7 @@ static inline void append_event(aoi_space *s, int kind, uint32_t node, uint32_t 
     aoi_append(s, &s->queue, &(aoi_queued){watcher, id, n->node_id, node, target, life, (uint8_t)kind, false});
 }
 
-/* Where the queue has no room, or events of former calls, one of which may be the opposite. */
+/* For a queue that is full, or that has events of former calls, one of which may be the opposite. */
 static AOI_NOINLINE void record_among(aoi_space *s, int kind, uint32_t node, uint32_t target) {
     aoi_event_queue *q = &s->queue;
     const aoi_entity_record *t = s->world.entities + target;
@@ -63,7 +63,7 @@ static void record_kept(aoi_space *s, uint32_t node, uint32_t target) {
     s->undo[s->undo_count++] = (aoi_pair_undo){node, target, true};
 }
 
-/* Whether the pair was kept; it is so no more. */
+/* Removes a pair from the kept ones; returns whether it was one. */
 static bool release_kept(aoi_space *s, uint32_t node, uint32_t target) {
     if (!AOI_GROW(&s->world.memory, s->undo, s->undo_cap, s->undo_count + (size_t)1)) s->world.failed = true;
     else if (aoi_pair_table_remove(&s->kept, node, target)) {
@@ -80,7 +80,7 @@ void aoi_rollback_to(aoi_space *s, aoi_mark mark) {
     while (s->undo_count > mark.undo) {
         const aoi_pair_undo *u = s->undo + --s->undo_count;
         if (u->added) (void)aoi_pair_table_remove(&s->kept, u->node, u->target);
-        else aoi_pair_table_add(&s->kept, u->node, u->target); /* where it was removed there is room */
+        else aoi_pair_table_add(&s->kept, u->node, u->target); /* its slot was freed by the removal */
     }
     s->sighting_count = mark.sightings;
     s->world.candidate_count = 0;
@@ -107,7 +107,7 @@ void aoi_commit(aoi_space *s) {
 
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
 
-/* Whether the node saw the target at the last delivery; `was`: whether it does by what has been judged since. */
+/* Whether the node saw the target at the last delivery; `was`: whether it sees it now. */
 static bool saw_at_delivery(aoi_space *s, uint32_t node, uint32_t target, bool was) {
     if (s->world.nodes[node].flags & AOI_NODE_LAYER) {
         const aoi_layer_node *n = aoi_layer_node_from(s->world.areas[node].user_data);
@@ -124,14 +124,13 @@ static inline void record_sight(aoi_space *s, uint32_t node, uint32_t target, bo
         record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);
 }
 
-/* A pair whose state between two borders, and whether it is seen, become these. */
+/* Records the change of a pair: kept -> keeps between two borders, seen was -> is. */
 static void record_change(aoi_space *s, uint32_t node, uint32_t target, bool kept, bool keeps, bool was, bool is) {
     if (kept && !keeps) (void)release_kept(s, node, target);
     if (keeps && !kept) record_kept(s, node, target);
     record_sight(s, node, target, was, is);
 }
 
-/* From one zone to another. */
 static inline void judge_pair(aoi_space *s, uint32_t node, uint32_t target, aoi_zone before, aoi_zone after) {
     if (before == after) return;
     bool was = before == AOI_INSIDE || (before == AOI_BETWEEN && release_kept(s, node, target));
@@ -140,8 +139,8 @@ static inline void judge_pair(aoi_space *s, uint32_t node, uint32_t target, aoi_
     record_sight(s, node, target, was, is);
 }
 
-/* Whether events of the pair can follow from positions at all.  large: of a target with an extent; others are judged apart
- * from those, which are of kind 0 for the index. */
+/* Whether events of the pair can follow from positions.  large: the caller judges targets with an extent, which have
+ * kind 0 for the index; else it judges the others. */
 static inline bool is_judged(const aoi_space *s, uint32_t node, uint32_t target, bool large) {
     const aoi_node_record *n = s->world.nodes + node;
     if (aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS)) return false;
@@ -152,7 +151,7 @@ static inline bool is_judged(const aoi_space *s, uint32_t node, uint32_t target,
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-/* A square without keep, or a circle.  Which pairs come in and which go out is not predictable: one branch for both. */
+/* A square without keep, or a circle.  Enters and leaves are not predictable: one branch for both. */
 static inline void judge_simple(aoi_space *s, uint32_t node, uint32_t target, const double *w0, const double *t0,
                                 const double *w1, const double *t1) {
     const aoi_node_record *n = s->world.nodes + node;
@@ -187,8 +186,8 @@ AOI_INLINE void judge_alone(aoi_space *s, uint32_t entity, uint32_t node, uint32
     } else judge_zones(s, node, target, w, t, w1, t1, large);
 }
 
-/* Both ends may move in one batch.  The pair is judged on the later move that changes its zone; before and after are
- * those of the batch. */
+/* Both ends move in one batch.  The pair is judged on the later move that changes its zone, by the zones before and
+ * after the batch. */
 static void judge_both(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
     const aoi_world *w = &s->world;
     uint32_t owner = w->nodes[node].owner, other = owner == entity ? target : owner;
@@ -198,12 +197,12 @@ static void judge_both(aoi_space *s, uint32_t entity, uint32_t node, uint32_t ta
     aoi_zone z0 = watches ? aoi_pair_zone(s, node, target, from, o->pos) : aoi_pair_zone(s, node, target, o->pos, from);
     aoi_zone z1 = watches ? aoi_pair_zone(s, node, target, to, o->pos) : aoi_pair_zone(s, node, target, o->pos, to);
     if (z0 == z1) return;
-    if (done) { /* `there` is where the other was before the batch */
+    if (done) { /* `there` is the other's position before the batch */
         z0 = watches ? aoi_pair_zone(s, node, target, from, there) : aoi_pair_zone(s, node, target, there, from);
         judge_pair(s, node, target, z0, z1);
     } else if (z1 ==
                (watches ? aoi_pair_zone(s, node, target, to, there) : aoi_pair_zone(s, node, target, there, to))) {
-        judge_pair(s, node, target, z0, z1); /* the other's move, still to come, changes nothing */
+        judge_pair(s, node, target, z0, z1); /* the later move of the other changes nothing */
     }
 }
 
@@ -238,7 +237,7 @@ AOI_INLINE void judge_candidates(aoi_space *s, uint32_t entity, const double *to
     w->candidate_count = 0;
 }
 
-/* What engines do not know of. */
+/* Pairs of nodes of infinite reach, which engines do not have. */
 AOI_INLINE void judge_unbounded(aoi_space *s, uint32_t entity, const double *to, judge_function *judge) {
     const aoi_world *w = &s->world;
     for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home)
@@ -267,7 +266,7 @@ void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to) {
 
 /* ---- after a whole batch ----------------------------------------------------------------------------------------- */
 
-/* The node of an entity that a change of a mutual is of. */
+/* The node of an entity that a mutual change concerns. */
 static inline uint32_t mutual_node(const aoi_world *w, uint32_t entity, int mutual) {
     uint32_t node = w->entities[entity].nodes;
     while (--mutual > 0) node = w->nodes[node].next;
@@ -299,7 +298,7 @@ void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count) {
     }
 }
 
-/* A pair, one end of which or both have moved. */
+/* Judges a pair of which at least one end has moved. */
 static void judge_moved(aoi_space *s, uint32_t node, uint32_t target, bool large) {
     const aoi_world *w = &s->world;
     const aoi_node_record *n = w->nodes + node;
@@ -327,12 +326,12 @@ void aoi_judge_unjoined(aoi_space *s) {
 
 /* ---- other changes ----------------------------------------------------------------------------------------------- */
 
-/* Entities that leave in one call, while none moves, are numbered in `mover`: a pair of two of them is judged with the first. */
+/* While there are no movers, `mover` numbers the entities that leave in one call: the first of a pair judges it. */
 static inline bool is_judged_already(const aoi_world *w, uint32_t entity, uint32_t other) {
     return !w->mover_count && w->entities[other].mover < w->entities[entity].mover;
 }
 
-/* A pair by zone and by whether kind and mask meet, before and after. */
+/* Judges a pair by its zones and by whether kind and mask meet, before and after. */
 static void judge_change(aoi_space *s, uint32_t node, uint32_t target, bool met, aoi_zone before, bool meets,
                          aoi_zone after) {
     bool kept = met && before == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target);
@@ -341,7 +340,7 @@ static void judge_change(aoi_space *s, uint32_t node, uint32_t target, bool met,
     record_change(s, node, target, kept, is && after == AOI_BETWEEN, was, is);
 }
 
-/* Pairs that are shown wherever both are, of a node or a target that goes. */
+/* Records the leaves of pairs with AOI_SHOW of a node or target that is removed. */
 static void judge_shown(aoi_space *s, int which, uint32_t slot, uint32_t entity) {
     const aoi_world *w = &s->world;
     const aoi_override_record *r;
@@ -374,7 +373,7 @@ void aoi_judge_target(aoi_space *s, uint32_t entity, const aoi_looks *was, const
     if (!is && aoi_overrides_count(&s->overrides)) judge_shown(s, AOI_OVERRIDE_BY_TARGET, entity, entity);
 }
 
-/* The first that is not left of x. */
+/* The first with no less than x. */
 static size_t first_from(const aoi_ranked *r, size_t n, double x) {
     size_t from = 0;
     while (from < n) {
@@ -442,21 +441,21 @@ void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, cons
     if (!is && w->nodes[node].flags & AOI_NODE_OVERRIDES) judge_shown(s, AOI_OVERRIDE_BY_NODE, node, owner);
 }
 
-/* A leave of an id that is not in the space; `life` tells several such events of one node apart. */
+/* A leave of an id that is not in the space; `life` distinguishes such events of one node. */
 static void record_absent(aoi_space *s, uint32_t node, int64_t id, uint32_t life) {
     if (aoi_queue_ready(&s->world.memory, &s->queue)) append_event(s, AOI_LEAVE, node, AOI_NONE, life, id);
     else s->world.failed = true;
 }
 
-/* Of a node with that area at that place; OUTSIDE where it does not look for the target. */
+/* The zone of a target for a node with that area at that place; OUTSIDE if kind or layers do not match. */
 static aoi_zone zone_when_added(const aoi_space *s, const aoi_area_state *is, const double *at, uint32_t target) {
     aoi_looks looks = aoi_looks_of(s, target);
     if (!(looks.kind & is->mask) || !(looks.layers & is->layers)) return AOI_OUTSIDE;
     return aoi_zone_grown(s->world.dims, is->shape, &is->area, at, s->world.entities[target].pos, looks.extent);
 }
 
-/* Marks what is in the space, and keeps what is between two borders.  Returns how many are gone: outside, or not in the
- * space, which may be there several times. */
+/* Marks the seen targets in the space, keeps those between two borders, and lists the others: outside, or not in the
+ * space, maybe several times.  Returns the length of that list. */
 static size_t mark_seen(aoi_space *s, uint32_t node, const aoi_area_state *is, const double *at, const aoi_seen *seen) {
     const aoi_world *w = &s->world;
     size_t gone = 0;
@@ -485,7 +484,7 @@ void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, co
     if (n->flags & AOI_NODE_SILENT) return;
     aoi_find_targets(s, at, is->reach);
     s->candidates += w->hit_count;
-    for (uint32_t i = 0; i < w->hit_count; i++) { /* strangers that are inside */
+    for (uint32_t i = 0; i < w->hit_count; i++) { /* unseen targets that are inside */
         uint32_t target = w->hits[i];
         if (target == n->owner || seen->marks[target / 64] >> target % 64 & 1) continue;
         if (zone_when_added(s, is, at, target) == AOI_INSIDE) record_event(s, AOI_ENTER, node, target);
