@@ -1,25 +1,25 @@
 /* candidates.c - the candidates of a single move; see nine_grid.h.
  *
- * A move makes two kinds of candidates.  Targets of the mover's nodes: a ring query around each node over `points`.
- * Nodes that have the mover as a target: a ring query of each layer's borders, around the mover, over the layer; a few
- * huge nodes are a few items in a layer of their own.  For a crowd both are one query over `points`. */
+ * The candidates of a move are the targets of the mover's nodes, by a ring query around each node over `points`, and
+ * the nodes that have the mover as a target, by a ring query with each layer's borders around the mover; a few huge
+ * nodes are few items in a layer of their own.  For a crowd both are one query over `points`. */
 #include "grid/may_change.h"
 #include "grid/nine_grid.h"
 
 /* ---- candidates of a move ---------------------------------------------------------------------------------------- */
 
-enum { GRID_AHEAD = 6, GRID_SOON = 3 }; /* items of a visit whose nodes, and shapes, are prefetched */
+enum { GRID_AHEAD = 6, GRID_SOON = 3 }; /* items of a visit whose nodes and shapes are prefetched */
 
-typedef struct grid_mover { /* and what is asked for it */
+typedef struct grid_mover { /* and the present query */
     aoi_world *world;
     uint32_t entity;
     uint64_t kind;
     const double *from, *to;
     bool solid;           /* its height changes */
-    uint32_t node, level; /* of a query; node: the first of its own in the layer */
-    bool thick; /* the ring is so wide that most of what it hits does not change: looked at before it is proposed */
+    uint32_t node, level; /* of the query; node: its own first node in the layer */
+    bool thick;           /* the ring is so wide that most hits do not change: each is tested before it is proposed */
     bool measured;
-    may_move move; /* if it is measured */
+    may_move move; /* valid if measured */
 } grid_mover;
 
 /* Entities around one of the mover's nodes. */
@@ -54,7 +54,7 @@ static void grid_visit_nodes(void *ud, const uint32_t *refs, size_t count) {
     }
 }
 
-/* What the tests of a visit read of its entities' nodes, in two steps. */
+/* Prefetch in two steps what the tests of a visit read of its entities' nodes. */
 static inline void grid_fetch_areas(const aoi_world *w, const uint32_t *refs, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t n = w->entities[refs[i]].nodes;
@@ -72,7 +72,7 @@ static inline void grid_fetch_shape(const aoi_world *w, uint32_t entity) {
     AOI_PREFETCH(p + sizeof(aoi_shape) + AOI_CACHE_LINE); /* sides of a polygon */
 }
 
-/* The nodes of the mover in the layer that may change for a target. */
+/* Adds the nodes of the mover in the layer that may change for a target. */
 AOI_INLINE void grid_add_own(const grid_mover *m, uint32_t target, uint64_t kind) {
     aoi_world *w = m->world;
     for (uint32_t n = m->node; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, m->level))
@@ -80,7 +80,7 @@ AOI_INLINE void grid_add_own(const grid_mover *m, uint32_t target, uint64_t kind
             aoi_add_candidate(w, n, target);
 }
 
-/* Entities around the mover, in whose layer both may have nodes: those that change, of either. */
+/* Entities around the mover; both may have nodes in the layer: adds those nodes of either that may change. */
 static void grid_visit_thick_crowd(void *ud, const uint32_t *refs, size_t count) {
     const grid_mover *m = ud;
     aoi_world *w = m->world;
@@ -102,7 +102,7 @@ static void grid_visit_thick_crowd(void *ud, const uint32_t *refs, size_t count)
     }
 }
 
-/* Entities around the mover, in whose layer both may have nodes. */
+/* Entities around the mover; both may have nodes in the layer. */
 static void grid_visit_crowd(void *ud, const uint32_t *refs, size_t count) {
     const grid_mover *m = ud;
     aoi_world *w = m->world;
@@ -117,7 +117,7 @@ static void grid_visit_crowd(void *ud, const uint32_t *refs, size_t count) {
     }
 }
 
-/* Reads entities, and nodes: those of one entity are often in the slots of the same numbers. */
+/* Prefetches entities, and the nodes in the same slots, which are often theirs. */
 static aoi_visitor grid_crowd_visitor(const aoi_world *w, aoi_visit visit, void *ud) {
     return (aoi_visitor){visit, ud, (uintptr_t)w->entities, (uintptr_t)w->nodes, false};
 }
@@ -126,7 +126,7 @@ static aoi_visitor grid_node_visitor(const aoi_world *w, aoi_visit visit, void *
     return (aoi_visitor){visit, ud, (uintptr_t)w->nodes, (uintptr_t)w->nodes, false};
 }
 
-/* Whether the ring of the layer's borders is much wider than what its nodes pass. */
+/* Whether the ring of the layer's borders is much wider than the band that its nodes pass. */
 static bool grid_is_thick(const aoi_grid_layer *y, bool solid) {
     return solid || !y->uniform || y->borders.enter_min[0] < 0.9 * y->borders.leave_max[0];
 }
@@ -152,7 +152,7 @@ static void grid_query_crowd(const aoi_grid *g, grid_mover *m, uint32_t level) {
     grid_query_ring(m, &g->points, &y->borders, e->place.cell, &v);
 }
 
-/* Targets of the mover's nodes in a layer.  A node that the layer's borders are those of need not have its own made up. */
+/* Queries the targets of the mover's nodes in a layer; each node of a uniform layer has the layer's borders. */
 AOI_NOINLINE static void grid_query_own(const aoi_grid *g, grid_mover *m, uint32_t level) {
     aoi_world *w = m->world;
     const aoi_entity_record *e = w->entities + m->entity;
@@ -192,20 +192,20 @@ void aoi_grid_prefetch(const aoi_grid *g, uint32_t entity, int stage) {
     AOI_PREFETCH(g->points.buckets + e->place.slot / AOI_BUCKET_LANES);
     if (stage == AOI_FETCH_PLACE || e->nodes == AOI_NONE) return;
     AOI_PREFETCH(w->nodes + e->nodes);
-    AOI_PREFETCH(&w->areas[e->nodes].user_data); /* for the space, when it takes the node's events */
+    AOI_PREFETCH(&w->areas[e->nodes].user_data); /* for the space's events */
 }
 
-enum { GRID_LARGE = 1 << 12, GRID_TRUSTED = 8 }; /* entities that no near cache holds; right predictions in a row */
+enum { GRID_LARGE = 1 << 12, GRID_TRUSTED = 8 }; /* more than caches hold; correct predictions */
 enum { GRID_ALONE = 4 }; /* movers up to which a batch is a carrier with its passengers; larger ones look ahead */
 
-/* The entity that moved after this one the last time, AOI_NONE if it is gone. */
+/* The entity that moved after this one the last time, or AOI_NONE. */
 static uint32_t grid_follower(const aoi_world *w, uint32_t entity) {
     uint32_t next = entity != AOI_NONE ? w->entities[entity].link : AOI_NONE;
     return next < w->entity_top && aoi_is_live(w->entities[next].generation) ? next : AOI_NONE;
 }
 
 /* Hosts often move all entities in the same order, tick by tick: `link` of each is the entity that moved after it.
- * While that proves right, what the next movers read is prefetched: in a large world a move waits mostly for memory. */
+ * While this prediction is correct, the memory of the next movers is prefetched: moves of a large world wait for it. */
 static void grid_predict(aoi_grid *g, uint32_t entity) {
     const aoi_world *w = g->world;
     if (g->last != AOI_NONE) {
@@ -225,7 +225,7 @@ static void grid_predict(aoi_grid *g, uint32_t entity) {
 
 typedef struct grid_levels { /* bit i: layer i; bit 63 stands for all layers from there on */
     uint64_t own;            /* the entity has a node in it */
-    uint64_t wide;           /* and one that does not only look for the rare */
+    uint64_t wide;           /* and one whose mask has other than rare kinds */
 } grid_levels;
 
 static grid_levels grid_levels_of(const aoi_grid *g, uint32_t entity) {

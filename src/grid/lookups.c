@@ -26,15 +26,15 @@ void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi) {
     g->world->steps += aoi_box_query(&g->points, lo, hi, &v);
 }
 
-/* The borders around a target with an extent, which moves while watchers go up to `slack` on each axis.  A rectangle within
- * a round area grows by less than the area. */
+/* The borders around a moving target with an extent, if watchers move up to `slack` on each axis.  A rectangle within a
+ * round area grows by less than the area. */
 static aoi_borders grid_grown_borders(const aoi_borders *b, double extent, double slack) {
     double away = slack * 1.4143, inner = b->fixed ? 0 : b->round ? extent : extent * 0.7071;
     aoi_borders r = {.round = b->round};
     for (int a = 0; a < 2; a++) {
         r.enter_min[a] = b->enter_min[a] > 0 ? fmax(b->enter_min[a] + inner - away, 0) : 0;
         r.leave_max[a] = b->leave_max[a] + extent + away;
-        if (!(r.leave_max[a] < 1e100)) r.leave_max[a] = INFINITY; /* squares may overflow: then everything is inside */
+        if (!(r.leave_max[a] < 1e100)) r.leave_max[a] = INFINITY; /* squares may overflow: all is inside */
     }
     return r;
 }

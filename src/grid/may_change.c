@@ -1,7 +1,7 @@
 /* may_change.c - the tests of may_change.h for a node of the mover and all entities of a visit.
  *
- *   refs   [ e0 | e1 | e2 | e3 | e4 ..      the mover's node is one: sectors and polygons are compared with four places
- *   x      [ ....  lane  ..... | ....       at a time.  Nodes of the others differ: a polygon is compared by four of its
+ *   refs   [ e0 | e1 | e2 | e3 | e4 ..      one node of the mover, a sector or polygon, is compared with four places
+ *   x      [ ....  lane  ..... | ....       at a time.  Nodes of others differ: a polygon is compared by four of its
  *   y      [ ................. | ....       sides at a time. */
 #include "grid/may_change.h"
 

@@ -1,14 +1,14 @@
-/* may_change.h - whether a pair may change its zone by a move: a test before the rule, for rings so thick that most of what
- * they hit changes nothing.
+/* may_change.h - whether a move may change the zone of a pair: a test before the rule, for thick rings, where most hits
+ * do not change.
  *
- *      border of an area, as wide as what the move and rounding make of it
+ *      border of an area, widened by the move and by rounding
  *        :         :
- *   in   :  here   :   out        mid: where the mover is half way; a place that is farther from a border than half of the
- *        :  may    :              way is on the same side of it before the move and after it
+ *   in   :  here   :   out        mid: the middle of the move; a place farther than half of the move from a border
+ *        :  may    :              is on the same side of it before and after
  *
- * Squares, circles, boxes and cylinders are compared as the rule does it, sectors and polygons by their borders in floats.
- * Every `room` holds the rounding of doubles to floats, and of floats: less than 16 * 2^-24 of what is compared.  What floats
- * cannot hold compares as false, and may change. */
+ * Squares, circles, boxes and cylinders are compared by the rule, sectors and polygons by their borders in floats.
+ * Every `room` includes the rounding of doubles to floats, and of floats: less than 16 * 2^-24 of the compared values.
+ * Values that floats cannot hold compare as false: such a pair may change. */
 #ifndef AOI_MAY_CHANGE_H
 #define AOI_MAY_CHANGE_H
 
@@ -16,17 +16,17 @@
 #include "grid/ring_query.h"
 
 #define MAY_ROUNDED 0x1p-20f
-#define MAY_LEAST 1e-20f /* where squares of floats lose digits */
-#define MAY_MOST 1e15f   /* up to which products of floats do not overflow */
+#define MAY_LEAST 1e-20f /* below it squares of floats lose digits */
+#define MAY_MOST 1e15f   /* up to it products of floats do not overflow */
 
 typedef struct may_move { /* of a mover */
     int dims;
     const double *from, *to;
     double mid[2];
-    float half; /* of its length in the plane, and the rounding of places */
+    float half; /* half of its length in the plane, and the rounding of places */
 } may_move;
 
-typedef struct may_gap { /* in the plane: from a mover, half way, to another place */
+typedef struct may_gap { /* in the plane: from the middle of a move to another place */
     float x, y, away;
 } may_gap;
 
@@ -43,7 +43,7 @@ static inline may_gap may_gap_to(const may_move *m, const double *at) {
     return g;
 }
 
-/* d.f - c |d| of a sector is not negative, and changes by no more than twice the way: f is a unit vector, and |c| <= 1.
+/* d.f - c |d| of a sector is not negative, and changes by no more than twice the move, as |f| = 1 and |c| <= 1.
  * (x, y): from the watcher to the target. */
 static inline bool may_pass_sector(const may_gap *g, float x, float y, float half, double radius, const aoi_shape *p) {
     float r = (float)radius, room = half + (g->away + r) * MAY_ROUNDED, in = r - room, out = r + room;
@@ -69,18 +69,17 @@ typedef struct may_places { /* of a watcher before and after the move, and of a 
     const double *w0, *t0, *w1, *t1;
 } may_places;
 
-/* The rule before and after. */
 AOI_INLINE bool may_change_zone(int dims, int shape, const aoi_area_record *a, const may_places *at) {
     return aoi_zone_of(dims, shape, a, at->w0, at->t0) != aoi_zone_of(dims, shape, a, at->w1, at->t1);
 }
 
-/* Of a sector or a polygon that the height does not decide; sign: 1 if the watcher moves, -1 if the target does. */
+/* For sectors and polygons within their height; sign: 1 if the watcher moves, -1 if the target does. */
 AOI_INLINE bool may_pass(int shape, const aoi_area_record *a, const may_move *m, const may_gap *g, float sign) {
     if (shape == AOI_SECTOR) return may_pass_sector(g, sign * g->x, sign * g->y, m->half, a->radius, a->shape);
     return may_pass_polygon(g, sign * g->x, sign * g->y, m->half, a->shape);
 }
 
-/* The shape is that of the node. */
+/* shape: the node's own, as a constant. */
 AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, const may_places *at, const may_move *m,
                               float sign) {
     const aoi_node_record *n = w->nodes + node;
@@ -100,7 +99,7 @@ AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, cons
     return may_pass(shape, a, m, &g, sign);
 }
 
-/* Each case knows its shape. */
+/* Compiled once for each shape. */
 AOI_INLINE bool may_change_of(const aoi_world *w, uint32_t node, const may_places *at, const may_move *m, float sign) {
     const aoi_node_record *n = w->nodes + node;
     if (n->flags & AOI_NODE_PLAIN)
@@ -121,7 +120,7 @@ AOI_INLINE bool may_change_of(const aoi_world *w, uint32_t node, const may_place
     }
 }
 
-/* For a node of the mover and another entity's place; for a node of the other. */
+/* For a node of the mover and the place of another entity; for a node of that entity. */
 AOI_INLINE bool may_change_own(const aoi_world *w, uint32_t node, const double *other, const may_move *m) {
     return may_change_of(w, node, &(may_places){m->from, other, m->to, other}, m, 1);
 }
@@ -130,7 +129,7 @@ AOI_INLINE bool may_change_other(const aoi_world *w, uint32_t node, const double
     return may_change_of(w, node, &(may_places){other, m->from, other, m->to}, m, -1);
 }
 
-/* Of the entities of a visit, bit i: the i-th may change its zone for a node of the mover. */
+/* Sets bit i if the i-th entity of a visit may change its zone for a node of the mover. */
 void may_mark_own(const aoi_world *w, uint32_t node, const may_move *m, const uint32_t *refs, size_t count,
                   uint32_t bits[AOI_RING_HITS / 32]);
 

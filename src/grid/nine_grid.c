@@ -1,7 +1,7 @@
 /* nine_grid.c - see nine_grid.h. */
 #include "grid/nine_grid.h"
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 void aoi_grid_open(aoi_grid *g, aoi_world *w, double hint) {
     *g = (aoi_grid){.world = w, .fixed = hint > 0 && isfinite(hint), .base = 1, .last = AOI_NONE};

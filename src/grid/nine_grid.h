@@ -1,7 +1,7 @@
-/* nine_grid.h - the index of every space: entities in cells, and nodes in layers, those of like borders asked together.
+/* nine_grid.h - the index of every space: entities in cells, and nodes of similar borders in layers.
  *
  *   points    all entities, in cells of a side like the radius most in use, or larger where entities are few
- *   rare    the kinds that few entities are of: such entities are marked, so that a node that looks for no other kind
+ *   rare      kinds that few entities have: such entities are marked, so that a node whose mask has no other kind
  *             reads nothing of the crowd around it
  *   layer     uniform   nodes of exactly the same bounds: the ring around them is as thin as a step is long
  *             mixed     the rest, by size class on each axis, roundness and kind of border
@@ -9,12 +9,12 @@
  *                scattered  its nodes are items of cells of its own
  *
  * A new node joins a mixed layer, unless a uniform one has its bounds.  When a mixed layer has doubled and most of its
- * nodes agree, those become a uniform layer: a few odd nodes do not widen the ring of the others.  A uniform layer
- * that has lost nearly all of its nodes returns them to a mixed one.  Idle nodes, and those that the engine takes, are in
- * layers that moves do not ask.
+ * nodes have the same bounds, these become a uniform layer, so that a few odd nodes do not widen their ring.  A uniform
+ * layer that loses nearly all of its nodes returns the rest to a mixed one.  Idle nodes, and those that the engine
+ * takes, are in layers that moves skip.
  *
- * An entity's `place` is that in `points`, `link` predicts who moves next.  A bounded node's `level` is its layer; `place`
- * is where it stands in the layer's cells, if it is scattered. */
+ * An entity's `place` is its cell and slot in `points`, `link` predicts the next mover.  A bounded node's `level` is
+ * its layer; `place` is its cell and slot in a scattered layer. */
 #ifndef AOI_NINE_GRID_H
 #define AOI_NINE_GRID_H
 
@@ -22,22 +22,22 @@
 #include "grid/ring_query.h"
 
 typedef struct aoi_grid_layer {
-    aoi_spatial_hash cells; /* of nodes; empty if it is a crowd */
+    aoi_spatial_hash cells; /* of nodes; empty in a crowd */
     aoi_borders borders;    /* of all of its nodes */
     aoi_bounds bounds;      /* of each of its nodes, if it is uniform */
-    double side;            /* that suits its reach: its cells are no smaller */
-    uint64_t masks;         /* kinds that some node of it may see */
-    bool excepts;           /* some node may have exceptions for single targets, of any kind */
+    double side;            /* for its reach: its cells are no smaller */
+    uint64_t masks;         /* all masks of its nodes */
+    bool excepts;           /* some node may have exceptions, for targets of any kind */
     uint32_t spread;        /* nodes when the side of its cells was chosen */
     int exponent[2], kind;  /* of its mixed class */
-    uint32_t count, voted;  /* nodes; and how many there were when a majority was looked for */
+    uint32_t count, voted;  /* nodes, now and at the last search for a majority */
     bool uniform, crowd;
-    bool idle, taken;  /* all of its nodes are: moves do not ask it */
-    aoi_owner_box box; /* of a scattered one: around the owners of all of its nodes */
+    bool idle, taken;  /* all of its nodes are: moves skip it */
+    aoi_owner_box box; /* scattered: around the owners of its nodes */
 } aoi_grid_layer;
 
 typedef struct aoi_grid_ahead { /* a coarse cell if `cell` is AOI_NONE */
-    double distance;            /* the least of its entities, squared */
+    double distance;            /* a lower bound for its entities, squared */
     uint32_t coarse, cell;
 } aoi_grid_ahead;
 
@@ -45,10 +45,10 @@ struct aoi_grid {
     aoi_world *world;
     double base;  /* sides are this times a power of two */
     bool fixed;   /* by the `cell` hint */
-    bool changed; /* other numbers of entities or nodes since the last tuning */
+    bool changed; /* entities or nodes have come or gone since the last tuning */
     aoi_spatial_hash points;
     uint64_t rare;
-    uint32_t counted; /* entities when these were chosen */
+    uint32_t counted; /* entities when `rare` was chosen */
     aoi_grid_layer *layers;
     uint32_t layer_cap, layer_count;
     uint32_t tuned;        /* nodes in the layer that chose the side of `points` */
@@ -62,7 +62,7 @@ typedef struct aoi_grid_place { /* room for a node in a layer */
     uint32_t level, cell;
 } aoi_grid_place;
 
-#define AOI_GRID_SIDE 64.0             /* where nothing tells the side of cells */
+#define AOI_GRID_SIDE 64.0             /* of cells without a hint, nodes and questions */
 #define AOI_GRID_LEAST_SIDE 0x1p-200   /* finer cells are of no use, and the inverse must be finite */
 enum { AOI_GRID_NO_LINK = INT32_MAX }; /* no link */
 
@@ -70,12 +70,12 @@ static inline aoi_memory *aoi_grid_memory(aoi_grid *g) {
     return &g->world->memory;
 }
 
-/* Whether some node of the layer may see targets of this kind. */
+/* Whether some node of the layer matches targets of this kind. */
 static inline bool aoi_grid_layer_matches(const aoi_grid_layer *y, uint64_t kind) {
     return (y->masks & kind) || y->excepts;
 }
 
-/* Whether the node looks for nothing but entities that are marked. */
+/* Whether the node matches none but rare kinds, whose entities are marked. */
 static inline bool aoi_grid_matches_rare(const aoi_grid *g, const aoi_node_record *n) {
     return !(n->mask & ~g->rare) && !(n->flags & AOI_NODE_OVERRIDES);
 }
@@ -86,11 +86,11 @@ void aoi_grid_close(aoi_grid *g);
 bool aoi_grid_enter(aoi_grid *g, uint32_t entity); /* false: memory is refused, nothing changed; so below */
 void aoi_grid_leave(aoi_grid *g, uint32_t entity);
 void aoi_grid_set_kind(aoi_grid *g, uint32_t entity, uint64_t kind);
-void aoi_grid_mask_changed(aoi_grid *g, uint32_t node); /* its mask, or it has exceptions for single targets now */
+void aoi_grid_mask_changed(aoi_grid *g, uint32_t node); /* or its exceptions have */
 
 bool aoi_grid_add_node(aoi_grid *g, uint32_t node, const aoi_bounds *b);
 void aoi_grid_remove_node(aoi_grid *g, uint32_t node);
-/* A node that is in the index gets other bounds, for which aoi_grid_reserve has made room. */
+/* Changes the bounds of a node; aoi_grid_reserve has made room. */
 void aoi_grid_resize_node(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place place);
 
 /* Moves the entity and its nodes. */
@@ -100,9 +100,9 @@ const char *aoi_grid_check(const aoi_grid *g); /* NULL, or the invariant that do
 void aoi_grid_stats(const aoi_grid *g, aoi_stats *out);
 void aoi_grid_describe(const aoi_grid *g, aoi_describer *d, uint32_t layer); /* its parts from that layer on */
 
-/* ---- node_layers.c: which layer a node is in ------------------------------------------------------------------------- */
+/* ---- node_layers.c: the layer of a node ------------------------------------------------------------------------- */
 
-/* Room for a node of these bounds; then it goes there. */
+/* Chooses a layer and makes room for a node of these bounds; aoi_grid_layer_insert then puts it there. */
 bool aoi_grid_reserve(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place *place);
 void aoi_grid_layer_insert(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place place);
 void aoi_grid_layer_remove(aoi_grid *g, uint32_t node);
@@ -111,56 +111,56 @@ const char *aoi_grid_check_layers(const aoi_grid *g);
 
 /* Makes uniform layers of mixed ones, or dissolves them. */
 void aoi_grid_divide_layers(aoi_grid *g);
-/* Makes crowds of scattered layers, or the other way round; cells and boxes of the others anew where that pays. */
+/* Turns scattered layers into crowds or back; renews cells and boxes of the others where that pays. */
 void aoi_grid_choose_crowds(aoi_grid *g);
 
-/* ---- tuning.c: what follows from numbers -------------------------------------------------------------------------------- */
+/* ---- tuning.c: choices by counts -------------------------------------------------------------------------------- */
 
 /* The least side of cells for this reach: a power of two times the base. */
 double aoi_grid_side_for(const aoi_grid *g, double reach);
-/* Chooses sides of cells, uniform layers, crowds and the rare kinds anew, where numbers have changed enough to pay for it,
- * and gives memory back; where memory is refused all goes on as it was. */
+/* Chooses sides of cells, uniform layers, crowds and rare kinds anew where the counts have changed enough to pay for
+ * it, and releases memory; what lacks memory stays as it was. */
 void aoi_grid_tidy(aoi_grid *g);
-/* A question of this half-extent is asked. */
+/* Counts a question of this half-extent. */
 void aoi_grid_count_question(aoi_grid *g, double reach);
 
-/* ---- candidates.c: single moves --------------------------------------------------------------------------------------- */
+/* ---- candidates.c: single moves ---------------------------------------------------------------------------------- */
 
-/* Candidates for all pairs that may change by a move from where the record has the entity, of nodes that are not idle: of those
- * that the engine takes, or of the others. */
+/* Adds candidates for all pairs that may change by a move from the position in the record; of the nodes that are not
+ * idle, those that the engine takes, or the others. */
 void aoi_grid_propose(aoi_grid *g, uint32_t entity, const double *to, bool taken);
-/* The targets of one node that moves with its owner, by borders of its own; the owner may have been relocated. */
+/* The targets of one node that moves with its owner, by its own borders; the owner may have been relocated. */
 void aoi_grid_propose_targets(aoi_grid *g, uint32_t node, const double *from, const double *to);
-/* What `propose` will read of this entity: stage 0 some movers ahead, stage 1 just before; or what `relocate` will, which
- * reads no nodes: AOI_FETCH_PLACE some movers ahead. */
+/* Prefetches what `propose` reads of this entity: stage 0 some movers ahead, stage 1 just before; or what `relocate`
+ * reads, which needs no nodes: AOI_FETCH_PLACE some movers ahead. */
 enum { AOI_FETCH_PLACE = 2 };
 void aoi_grid_prefetch(const aoi_grid *g, uint32_t entity, int stage);
 
-/* ---- lookups.c: questions --------------------------------------------------------------------------------------------- */
+/* ---- lookups.c: questions ---------------------------------------------------------------------------------------- */
 
 /* aoi_add_hit() for every entity in the box lo..hi (first two axes), and maybe others; each once. */
 void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi);
-typedef struct aoi_grid_target { /* that nodes are looked for around */
+typedef struct aoi_grid_target { /* the centre of a search for nodes */
     const double *from, *to;     /* of its move, or one place twice */
-    double extent, slack;        /* slack: each node may have gone so far on each axis; 0 without an extent */
-    bool solid;                  /* not only nodes that may change: all that may hold it at either place */
+    double extent, slack;        /* slack: most that nodes have moved on an axis; 0 without an extent */
+    bool solid;                  /* all nodes that may hold it at either place, also if unchanged */
 } aoi_grid_target;
 
-/* aoi_add_hit() for every node whose box, or what is round in it (ring.h), grown by the extent, contains the target before or
- * after its move, idle ones if they are wanted, and maybe others; each once. */
+/* aoi_add_hit() for every node whose box or circle (ring.h), grown by the extent, contains the target before or after
+ * its move, with `idle` also for idle nodes, and maybe for others; each once. */
 void aoi_grid_watchers(aoi_grid *g, const aoi_grid_target *t, bool idle);
-/* aoi_add_hit() for every entity, which may have gone `slack` on each axis, that may have passed a border of the node, whose
- * owner was `from`, and maybe others; each once.  solid: heights change. */
+/* aoi_add_hit() for every entity that may have passed a border of the node, whose owner was at `from`, if entities
+ * moved up to `slack` on each axis, and maybe for others; each once.  solid: heights change. */
 void aoi_grid_passing(aoi_grid *g, uint32_t node, const double *from, double slack, bool solid);
 uint32_t aoi_grid_beside(const aoi_grid *g, uint32_t entity); /* another entity close by, or AOI_NONE */
 
-/* ---- outward.c: entities around a place by distance --------------------------------------------------------------------- */
+/* ---- outward.c: entities around a place by distance -------------------------------------------------------------- */
 
-/* Whether a square of that half-extent has so many cells that going outward is cheaper than a question for it. */
+/* Whether a square of that half-extent has so many cells that a search outward is cheaper than a query for it. */
 bool aoi_grid_is_far(const aoi_grid *g, double within);
 bool aoi_grid_begin_outward(aoi_grid *g, const double *at); /* false when memory is refused */
-/* The hits are the entities of the next cell; all others that are nearer than the square root of what it returns have been
- * hits before.  INFINITY: there is no cell left, or memory is refused. */
+/* Sets the hits to the entities of the next cell.  All others nearer than the square root of the result have been hits
+ * before.  INFINITY: there is no cell left, or memory is refused. */
 double aoi_grid_step_outward(aoi_grid *g, const double *at);
 
 #endif

@@ -14,7 +14,7 @@ static bool grid_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
            a->inner[1] == b->inner[1] && a->shape == b->shape && a->round == b->round;
 }
 
-/* What moves ask of layers: nothing if it is not 0. */
+/* Moves skip layers for which this is not 0. */
 static int grid_silence_of(const aoi_grid *g, const aoi_bounds *b) {
     return b->idle | aoi_is_taken(g->world, b) << 1;
 }
@@ -71,7 +71,7 @@ static uint32_t grid_layer_for(aoi_grid *g, const aoi_bounds *b) {
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-/* A crowd needs no cell. */
+/* Makes room in the layer; a crowd needs no cell. */
 static bool grid_reserve_in(aoi_grid *g, uint32_t node, aoi_grid_place *place) {
     const aoi_world *w = g->world;
     if (place->level == AOI_NONE) return false;
@@ -87,7 +87,7 @@ bool aoi_grid_reserve(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_
     return grid_reserve_in(g, node, place);
 }
 
-/* Grows the box around the layer's owners; measured anew when it has grown so often that most of it may be empty. */
+/* Grows the box around the layer's owners; asks for a new measure when it has grown often, as most may be empty. */
 static void grid_cover(aoi_grid *g, aoi_grid_layer *y, const double *at) {
     if (aoi_owner_box_cover(&y->box, at) && y->box.grown >= GRID_GROWTHS + y->count)
         g->changed = g->world->untidy = true;
@@ -130,7 +130,7 @@ static inline bool grid_move_node(aoi_grid *g, uint32_t node, const double *to, 
     return aoi_item_move(g->world, &y->cells, node, to);
 }
 
-/* What has moved already when memory is refused moves back to the storage that it has left: that cannot fail. */
+/* When memory is refused, the nodes that have moved go back to the storage that they left: that cannot fail. */
 bool aoi_grid_move_chain(aoi_grid *g, uint32_t owner, const double *from, const double *to) {
     const aoi_world *w = g->world;
     aoi_entity_record *e = w->entities + owner;
@@ -148,7 +148,7 @@ bool aoi_grid_move_chain(aoi_grid *g, uint32_t owner, const double *from, const 
 
 /* ---- uniform layers ---------------------------------------------------------------------------------------------- */
 
-/* Moves nodes of one layer to another: those of these bounds, or all.  Stops where memory is refused: each node is in
+/* Moves the nodes of these bounds, or all, from one layer to another.  Stops when memory is refused: each node is in
  * one layer or the other. */
 static void grid_transfer(aoi_grid *g, uint32_t from, uint32_t to, const aoi_bounds *only) {
     const aoi_world *w = g->world;
@@ -163,7 +163,7 @@ static void grid_transfer(aoi_grid *g, uint32_t from, uint32_t to, const aoi_bou
     }
 }
 
-/* The borders of a mixed layer anew, after it has lost nodes. */
+/* Renews the borders of a mixed layer after it has lost nodes. */
 static void grid_measure(aoi_grid *g, uint32_t level) {
     const aoi_world *w = g->world;
     bool first = true;
@@ -177,7 +177,7 @@ static void grid_measure(aoi_grid *g, uint32_t level) {
     }
 }
 
-/* The bounds of more than half of the nodes, if there are such (Boyer and Moore 1981); returns of how many. */
+/* The bounds that more than half of the nodes share, if any (Boyer and Moore 1981); returns how many have them. */
 static uint32_t grid_majority(const aoi_grid *g, uint32_t level, aoi_bounds *most) {
     const aoi_world *w = g->world;
     uint32_t lead = 0, votes = 0;
@@ -237,7 +237,6 @@ static void grid_cover_node(void *ud, uint32_t node) {
     (void)aoi_owner_box_cover(&g->layers[n->level].box, g->world->entities[n->owner].pos);
 }
 
-/* The box around the owners anew. */
 static void grid_measure_box(aoi_grid *g, aoi_grid_layer *y) {
     aoi_owner_box_clear(&y->box);
     aoi_each_item(&y->cells, grid_cover_node, g);
@@ -263,7 +262,7 @@ static void grid_scatter(aoi_grid *g, uint32_t level) {
     grid_measure_box(g, y);
 }
 
-/* Whether a query over all entities that finds the nodes of some is worth it. */
+/* A layer is a crowd where a query over all entities, which finds the nodes of some, pays. */
 static void grid_choose_crowd(aoi_grid *g, uint32_t level) {
     aoi_grid_layer *y = g->layers + level;
     bool fits = y->side <= g->points.side;
@@ -274,7 +273,7 @@ static void grid_choose_crowd(aoi_grid *g, uint32_t level) {
     } else if (y->crowd && (!fits || y->count < g->points.count / 8)) grid_scatter(g, level);
 }
 
-/* A few nodes are to share a cell: most queries find the cell that they begin with, and look at four. */
+/* Doubles the side until a few nodes share a cell: most queries then find their first cell, and read four. */
 static void grid_spread(aoi_grid *g, aoi_grid_layer *y) {
     aoi_spatial_hash *h = &y->cells;
     if (y->crowd || y->count < 2 * y->spread) return;

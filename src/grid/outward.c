@@ -1,13 +1,13 @@
-/* outward.c - the entities around a place in the order of how far their cells are; see nine_grid.h.
+/* outward.c - the entities around a place in the order of the distances of their cells; see nine_grid.h.
  *
  *   ahead   a heap of coarse cells and cells, the nearest on top: the next coarse cell is replaced by its cells, the
  *           next cell is the answer
  *
- * What is far from all of them reads one number a coarse cell, and cells where a crowd begins; never the crowd.
+ * A search far from all entities reads one number a coarse cell, and the first cells of a crowd; never the crowd.
  * Method: Hjaltason and Samet, Distance browsing in spatial databases (1999). */
 #include "grid/nine_grid.h"
 
-/* No more than the distance of anything between two cells from `at`, squared: interval ends are rounded. */
+/* A lower bound of the squared distance of `at` from the square of cells: interval ends are rounded. */
 static double outward_distance(const aoi_grid *g, const int32_t first[2], int cells, const double *at) {
     double sum = 0;
     for (int a = 0; a < 2; a++) {

@@ -1,10 +1,10 @@
-/* owner_box.h - a box around the owners of a few nodes: areas far away cost a mover no query.
+/* owner_box.h - a box around the owners of a few nodes, so that areas far away cost a mover no query.
  *
- *   +- - - - - - - - - -+    The box holds where owners are and have been since it was measured, the areas around them
- *     +-------------+        reach no farther than the dashed line.  It only grows: owners that come back inside leave
- *   | | o     o     | |      it as it is, so it is measured anew when it has grown often.
+ *   +- - - - - - - - - -+    The box holds all places of owners since it was measured, and the areas around them
+ *     +-------------+        reach no farther than the dashed line.  It only grows: an owner that comes back inside
+ *   | | o     o     | |      does not shrink it, so it is measured anew when it has grown often.
  *     |          o  |   x
- *   | +-------------+ |      A mover that was and is beyond the line, as x, is of no concern to these nodes.
+ *   | +-------------+ |      A mover that was and is beyond the line, as x, cannot change these nodes.
  *   +- - - - - - - - - -+ */
 #ifndef AOI_OWNER_BOX_H
 #define AOI_OWNER_BOX_H
@@ -37,8 +37,8 @@ static inline bool aoi_owner_box_cover(aoi_owner_box *b, const double *at) {
     return true;
 }
 
-/* Whether an area of at most these half-extents around an owner may hold one of the two places.  Sums are rounded as those
- * of an area's own border are, which lies no farther out. */
+/* Whether an area of at most these half-extents around an owner may hold one of the two places.  The sums are rounded
+ * like those of the area's own border, which lies no farther out. */
 static inline bool aoi_owner_box_reaches(const aoi_owner_box *b, const double *reach, const double *from,
                                          const double *to) {
     return aoi_lanes_in_reach(b->lo, b->hi, reach, from) || aoi_lanes_in_reach(b->lo, b->hi, reach, to);

@@ -5,14 +5,14 @@
 
 #define RING_SQRT2 1.4142135623730951
 
-/* Whose squares do not underflow.  Heights do not matter in the plane, nor to a cylinder while they stay. */
+/* Whether a ring of circles suits: squares must not underflow.  Heights of a cylinder do not matter while they stay. */
 static bool ring_is_round(int dims, const aoi_bounds *b) {
     if (b->shape == AOI_SECTOR) return dims == 2 && b->reach[0] > 1e-100;
     if (b->shape == AOI_POLYGON) return b->round;
     return b->shape == (dims == 2 ? AOI_CIRCLE : AOI_CYLINDER) && b->inner[0] > 1e-100;
 }
 
-/* A circle is known by its inscribed square, so that its radius is known to within 2^-14. */
+/* The bounds give a circle by its inscribed square, and so its radius to within 2^-14. */
 static aoi_borders ring_round_borders(const aoi_bounds *b) {
     double enter = fmax(b->inner[0], 0) * (RING_SQRT2 * (1 - 0x1p-45)), leave = b->reach[0];
     if (b->shape == AOI_SECTOR || b->shape == AOI_POLYGON) /* borders anywhere between the two circles */

@@ -4,7 +4,7 @@
  *      | . . . . . . . . |    and after, and those surely beyond the outer one, do not matter: the ring between the two
  *      | . +---------+ . |    holds all that may have changed, and a few that have not.
  *      | . | a -> b  | . |
- *      | . +---------+ . |    Rings are rectangles around the middle of the step, in world units.  Rounding is on the
+ *      | . +---------+ . |    Rings are rectangles around the middle of the move, in world units.  Rounding is on the
  *      +-----------------+     safe side: a ring is a superset, and exact positions decide. */
 #ifndef AOI_RING_H
 #define AOI_RING_H
@@ -19,13 +19,13 @@ typedef struct aoi_borders {
     bool fixed;                        /* polygons: the extents of targets do not make them larger */
 } aoi_borders;
 
-/* Round are circles and sectors in the plane, cylinders, and polygons for which a circle is smaller than their box; spheres
+/* Circles and sectors in the plane, cylinders, and polygons whose circle is smaller than their box are round; spheres
  * are boxes without an inner region, as heights matter. */
 aoi_borders aoi_borders_of(int dims, const aoi_bounds *b);
-/* Borders of one kind have enough in common to share a layer: round ones, those with a gap, those without an inner region;
- * silence: of nodes that moves do not ask, below 4. */
+/* Borders of one kind can share a layer: they agree in roundness, gap and depth of the inner region; silence: of nodes
+ * that moves skip, below 4. */
 int aoi_borders_kind(const aoi_borders *b, int silence);
-/* The exponent of the least power of two that is no less; INT_MIN of 0. */
+/* The exponent of the least power of two that is no less; INT_MIN for 0. */
 int aoi_size_class(double reach);
 /* Widens the borders by others of the same roundness. */
 void aoi_borders_include(aoi_borders *all, const aoi_borders *b);
@@ -36,8 +36,8 @@ typedef struct aoi_ring {
     double center[2], inner[2], outer[2]; /* half-extents, bounds inclusive; inner < 0: no inner region */
 } aoi_ring;
 
-/* More than all the roundings together of the sums that take part, the largest of which is below `size`; the constant
- * covers what halving a denormal loses. */
+/* An upper bound of all rounding errors of the sums, the largest of which is below `size`; the constant covers the loss
+ * of halving a denormal. */
 static inline double aoi_ring_margin(double size) {
     return size * 0x1p-49 + DBL_MIN;
 }
@@ -47,17 +47,17 @@ static inline double aoi_magnitude(const double *p) {
     return x > y ? x : y;
 }
 
-/* How far two places are apart on the axis where they are farther apart. */
+/* The Chebyshev distance of two places in the plane. */
 static inline double aoi_apart(const double *p, const double *q) {
     double x = fabs(p[0] - q[0]), y = fabs(p[1] - q[1]);
     return x > y ? x : y;
 }
 
-/* For a watcher, or a target, that moves between the two places.  solid: all that may be inside at either end, as where
- * heights change. */
+/* For a watcher, or a target, that moves between the two places.  solid: all that may be inside at either end, as
+ * needed when heights change. */
 aoi_ring aoi_ring_of_move(const double *from, const double *to, const aoi_borders *b, bool solid);
-/* The same as one ring, or as two disjoint ones without inner regions for a jump, at whose ends the areas do not meet:
- * the cost is that of the two places, whatever lies between.  Returns how many. */
+/* The same as one ring, or, for a jump so far that the areas at its ends do not meet, as two disjoint rings without
+ * inner regions, whose cost does not depend on the distance.  Returns how many. */
 size_t aoi_rings_of_move(const double *from, const double *to, const aoi_borders *b, bool solid, aoi_ring out[2]);
 /* For all in the box lo..hi. */
 aoi_ring aoi_ring_of_box(const double *lo, const double *hi);

@@ -1,10 +1,10 @@
-/* ring_match.h - which items of a bucket are in a ring: rectangles and circles on 16-bit fixed-point coordinates.
+/* ring_match.h - finds the items of a bucket in a ring: rectangles and circles on 16-bit fixed-point coordinates.
  *
  *   rectangle   distances on each axis, eight items at a time: within the outer border, and not within the inner one
  *   circle      squares of distances in 32 bits, four at a time: compared with the squares of the borders, with room for
  *               roundings
  *
- * Either has a second ring if areas have a border of leaving besides that of entering: nothing changes in the gap. */
+ * Either has a second ring if areas have separate borders of entering and leaving: nothing changes in the gap. */
 #ifndef AOI_RING_MATCH_H
 #define AOI_RING_MATCH_H
 
@@ -14,7 +14,7 @@
 
 enum { RING_BOX, RING_ROUND, RING_GAP }; /* kinds of rings; RING_GAP is added to either */
 
-/* Squares of distances: nothing has changed below `inner`, above `outer`, in the gap; where there is none gap_end is below
+/* Squares of distances: nothing changes below `inner`, above `outer`, and in the gap; without a gap gap_end is below
  * gap_begin. */
 typedef struct ring_limits {
     int32_t inner, outer, gap_begin, gap_end;
@@ -32,7 +32,7 @@ AOI_INLINE ring_limits ring_limits_of(const aoi_borders *b, double scale, double
     return l;
 }
 
-/* A ring as a bucket sees it, modulo 2^16; its items are less than half of that from the center. */
+/* A ring in the coordinates of a bucket, modulo 2^16; the items are less than half of that from the center. */
 typedef struct ring_window {
     uint16_t center[2];
     /* rectangles: an item is within if it is less than that far from the center on both axes */
@@ -43,7 +43,7 @@ typedef struct ring_window {
     int shift;
 } ring_window;
 
-/* The two ends of a step, for circles: what has the same sides around both has not changed. */
+/* The two ends of a move, for circles: an item on the same side at both ends has not changed. */
 typedef struct ring_ends {
     uint16_t at[2][2];
     ring_limits limits;
@@ -60,7 +60,7 @@ typedef struct ring_band {
     aoi_i32x4 from, limit;
 } ring_band;
 
-typedef struct ring_lanes { /* numbers of a window in all lanes, to be kept in registers */
+typedef struct ring_lanes { /* the numbers of a window in all lanes, kept in registers */
     ring_range outer[2], inner[2], gap_begin[2], gap_end[2];
     aoi_i16x8 center[2];
     ring_band near, far; /* squares around the borders of entering and of leaving; without a gap `near` is all */
@@ -149,8 +149,8 @@ static inline int32_t ring_square(const uint16_t *end, uint16_t x, uint16_t y) {
     return dx * dx + dy * dy;
 }
 
-/* Whether an item in the ring has surely not changed sides: a circle's ring is half as wide again as what the circle
- * passes. */
+/* Whether an item in the ring has surely not changed sides: a circle's ring is half as wide again as the band that the
+ * circle passes. */
 AOI_INLINE bool ring_keeps_sides(const ring_ends *r, uint16_t x, uint16_t y, bool gap) {
     const ring_limits *l = &r->limits;
     int32_t d = ring_square(r->at[0], x, y), e = ring_square(r->at[1], x, y);

@@ -1,5 +1,5 @@
-/* ring_plan.h - the usual case of a ring query: a step from a place in the middle of nine cells, and areas that reach no
- * farther than these.  Which of the nine the ring meets, and its numbers in fixed-point units.
+/* ring_plan.h - the usual case of a ring query: a move from the middle one of nine cells, and areas that reach no
+ * farther than these.  Finds which of the nine the ring meets, and its numbers in fixed-point units.
  *
  *   +-----+-----+-----+     Units count from the first of the nine, so that doubles hold them exactly enough however far
  *   |  .--+-----+--.  |     away the map is; what is stored is their low 16 bits.  Both axes are planned at once.
@@ -12,20 +12,20 @@
 #include "grid/ring_match.h"
 
 #define RING_CELL (1 << AOI_FIXED_BITS) /* fixed-point units in a cell */
-/* More than all roundings together, in fixed-point units, which are less than 2^44. */
+/* An upper bound of all rounding errors, in fixed-point units, which are less than 2^44. */
 #define RING_SAFE 0x1p-4
-/* An item's fixed-point coordinate is up to 1 below where it is, and so is the center's: on an axis a distance is off
- * by less than 1, in the plane by less than the root of 2. */
+/* Fixed-point coordinates of items and of the center are up to 1 too low: the error of a distance is less than 1 on an
+ * axis, and less than the root of 2 in the plane. */
 #define RING_BAND 1.5
 
-/* Which of the nine a ring meets if it goes beyond the middle one to the left, above, to the right, below; without the middle
- * one if the inner region covers it, which covers no other, since the outer border stays in the nine. */
+/* The cells of the nine that a ring meets if it goes beyond the middle one to the left, above, to the right, below.
+ * covered: the inner region covers the middle cell; it covers no other, since the outer border stays in the nine. */
 static inline unsigned ring_cells_met(unsigned beyond, bool covered) {
     unsigned columns = 2 | (beyond & 5), rows = 8 | (beyond >> 1 & 1) | (beyond >> 3 & 1) << 6;
     return columns * rows & ~((unsigned)covered << AOI_MIDDLE);
 }
 
-/* A border by its outer side, and by its inner one, which is 0 where there is none. */
+/* The outer side of a border, and the inner side, which is 0 if there is none. */
 AOI_INLINE aoi_f64x2 ring_plan_outer(const double *border, aoi_f64x2 scale, aoi_f64x2 step) {
     const aoi_f64x2 more = aoi_f64_all(2 + RING_SAFE);
     return aoi_f64_add(step, aoi_f64_add(aoi_f64_mul(aoi_f64_load(border), scale), more));
@@ -54,7 +54,7 @@ AOI_INLINE unsigned ring_plan_box(const aoi_spatial_hash *h, const aoi_cell *mid
     if (gap)
         gaps = aoi_f64_to_i32(ring_plan_outer(b->enter_max, scale, step),
                               ring_plan_inner(b->leave_min, scale, step, solid));
-    /* x and y from the first of the nine, and, negative, from there to the other side */
+    /* x and y from the first of the nine, and their negatives */
     const aoi_i32x4 both = aoi_f64_to_i32(center, aoi_f64_sub(aoi_f64_all(0), center));
     const aoi_i32x4 at = aoi_f64_to_i32(center, center);
     const aoi_i16x8 origin = aoi_i16_pairs(((uint32_t)mid->cx - 1) * RING_CELL, ((uint32_t)mid->cy - 1) * RING_CELL);
@@ -65,8 +65,8 @@ AOI_INLINE unsigned ring_plan_box(const aoi_spatial_hash *h, const aoi_cell *mid
                           aoi_i32_bits(aoi_i32_above(aoi_i32_load(edge_in), in)) == 15);
 }
 
-/* Corners that a circle does not reach: `room` is that between the center and the four edges of the middle cell, left,
- * above, right, below. */
+/* The corners that a circle does not reach; room: the distances of the center from the four edges of the middle cell,
+ * left, above, right, below. */
 static inline unsigned ring_far_corners(const double *room, double outer2) {
     static const uint8_t side[4] = {0, 2, 0, 2}, row[4] = {1, 1, 3, 3}, corner[4] = {0, 2, 6, 8};
     unsigned corners = 0;

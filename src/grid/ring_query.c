@@ -31,7 +31,7 @@ AOI_INLINE void ring_gather(ring_scan *s, ring_matched *m, const ring_ends *e, i
         for (uint32_t bits = m->bits[i]; bits; bits &= bits - 1) {
             int lane = aoi_lanes_first(bits);
             uint32_t ref = b->ref[lane];
-            s->hits[s->found] = ref; /* without a branch: written, and kept if it may have changed sides */
+            s->hits[s->found] = ref; /* no branch: written, and kept if it may have changed sides */
             s->found += !(ends && ring_keeps_sides(e, b->x[lane], b->y[lane], kind & RING_GAP));
             AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_CACHE_LINE));
             AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_CACHE_LINE));
@@ -41,7 +41,7 @@ AOI_INLINE void ring_gather(ring_scan *s, ring_matched *m, const ring_ends *e, i
     m->count = 0;
 }
 
-/* Which buckets match is not predictable: there is no branch for it.  Returns the next bucket of the cell. */
+/* Whether a bucket matches is not predictable, so there is no branch.  Returns the next bucket of the cell. */
 AOI_INLINE uint32_t ring_scan_bucket(const aoi_bucket *buckets, uint32_t i, const ring_lanes *lanes, int kind,
                                      bool wide, bool marked, ring_matched *m) {
     uint32_t bits = ring_match(lanes, buckets + i, kind, wide) & buckets[i].bits[marked];
@@ -93,7 +93,7 @@ static void ring_scan_cells(ring_scan *s, const aoi_cell *mid, unsigned cells, c
     }
 }
 
-/* Around a place that may not have a cell: `k` stands for it, and need not know any buckets. */
+/* Around a place that may not have a cell: `k` replaces it, and needs no head buckets. */
 static void ring_scan_around(ring_scan *s, aoi_cell *k, unsigned cells, const ring_lanes *lanes, const ring_ends *e,
                              int kind) {
     uint32_t i = aoi_spatial_find(s->h, k->cx, k->cy);
@@ -127,7 +127,7 @@ static int64_t ring_smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* A cell of a rectangle that may be too wide for 16 bits: as if its center were the nearest place in the cell. */
+/* A cell of a rectangle that may be too wide for 16 bits: the center moves to the nearest place in the cell. */
 static void ring_scan_box_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
     ring_window w = {0};
     for (int a = 0; a < 2; a++) {
@@ -195,7 +195,7 @@ static void ring_walk(ring_scan *s, const ring *r) {
     }
     aoi_span outer = {aoi_cell_of_fixed(lo[0]), aoi_cell_of_fixed(lo[1]), aoi_cell_of_fixed(hi[0]),
                       aoi_cell_of_fixed(hi[1])};
-    /* from the first cell that begins in the inner region to the last that ends in it */
+    /* the cells wholly in the inner region */
     aoi_span inner = {aoi_cell_of_fixed(in_lo[0] + RING_CELL - 1), aoi_cell_of_fixed(in_lo[1] + RING_CELL - 1),
                       aoi_cell_of_fixed(in_hi[0] + 1) - 1, aoi_cell_of_fixed(in_hi[1] + 1) - 1};
     if (aoi_span_is_wide(s->h, &outer)) ring_walk_all(s, r, &outer, &inner);
@@ -209,7 +209,7 @@ static int64_t ring_about(const aoi_spatial_hash *h, double v) {
     return fabs(k) < (double)AOI_FIXED_MOST ? (int64_t)k : aoi_fixed_of(h, v);
 }
 
-/* One unit more on the safe side.  The center is that of the outer border. */
+/* Adds one unit on the safe side.  The center is the one of the outer border. */
 static ring ring_of(const aoi_spatial_hash *h, const aoi_ring *q) {
     ring r = {.round = false};
     for (int a = 0; a < 2; a++) {
@@ -223,7 +223,7 @@ static ring ring_of(const aoi_spatial_hash *h, const aoi_ring *q) {
     return r;
 }
 
-/* A ring of circles is made of one of boxes where that is possible: not where the lattice is clamped. */
+/* Turns a ring of boxes into a ring of circles, except where the lattice is clamped. */
 static void ring_make_round(const aoi_spatial_hash *h, const double *from, const double *to, const aoi_borders *b,
                             bool solid, ring *r) {
     double center[2], half[2];
@@ -254,13 +254,13 @@ static ring ring_of_move(const aoi_spatial_hash *h, const double *from, const do
     return r;
 }
 
-/* With room for the roundings of either way to scan a place. */
+/* With room for the rounding of both kinds of scans. */
 static bool ring_disjoint(const ring *p, const ring *q) {
     return llabs(p->center[0] - q->center[0]) >= p->outer[0] + q->outer[0] + 8 ||
            llabs(p->center[1] - q->center[1]) >= p->outer[1] + q->outer[1] + 8;
 }
 
-/* The usual case where no cell near it is known; there may be none. */
+/* The usual case when the cell of the place is not given, or does not exist. */
 static bool ring_scan_step(ring_scan *s, const double *from, const double *to, const aoi_borders *b, bool solid,
                            int kind) {
     ring_lanes lanes;
@@ -272,7 +272,7 @@ static bool ring_scan_step(ring_scan *s, const double *from, const double *to, c
     return cells != 0;
 }
 
-/* A jump, so far that the areas at its ends do not meet, is two places without inner regions. */
+/* A jump so far that the areas at its ends do not meet is two rings without inner regions. */
 static void ring_scan_far(ring_scan *s, const double *from, const double *to, const aoi_borders *b, bool solid,
                           int kind) {
     aoi_ring q[2];

@@ -1,4 +1,4 @@
-/* ring_query.h - the items of a spatial hash for which an area that moves a little may change.
+/* ring_query.h - finds the items of a spatial hash for which an area that moves a little may change.
  *
  *   +-----+-----+-----+     The ring (ring.h) in which something may change meets some of the nine cells around the
  *   |  .--+-----+--.  |     mover, whose head buckets its cell records: these are compared as a whole (ring_match.h).
@@ -26,7 +26,7 @@ typedef struct aoi_visitor {
     aoi_visit visit;
     void *ud;
     uintptr_t records, others; /* two arrays of cache lines; the lines of the refs are prefetched before the visit */
-    bool marked;               /* only items that are marked */
+    bool marked;               /* marked items only */
 } aoi_visitor;
 
 /* Visits every item in the box lo..hi (bounds inclusive), and maybe others, each once.  Returns the items compared,
@@ -34,8 +34,8 @@ typedef struct aoi_visitor {
 uint64_t aoi_box_query(const aoi_spatial_hash *h, const double *lo, const double *hi, const aoi_visitor *v);
 
 /* Visits every item for which an area with these borders may change when the area, or the item's own one, moves between
- * the two places: each once, and maybe others.  solid: every item that may be inside at either end, as where heights
- * change.  `center`: a cell near `from`, or AOI_NONE.  Returns the items compared. */
+ * the two places: each once, and maybe others.  solid: every item that may be inside at either end, as needed when
+ * heights change.  `center`: a cell near `from`, or AOI_NONE.  Returns the items compared. */
 uint64_t aoi_ring_query(const aoi_spatial_hash *h, const double *from, const double *to, const aoi_borders *b,
                         bool solid, uint32_t center, const aoi_visitor *v);
 

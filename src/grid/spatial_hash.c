@@ -57,7 +57,7 @@ static uint32_t spatial_find_coarse(const aoi_spatial_hash *h, int32_t cx, int32
     return i;
 }
 
-/* Chains a cell into its coarse cell, for which there is room if it is missing. */
+/* Chains a cell into its coarse cell, which is made if it is missing; room is reserved. */
 static void spatial_chain(aoi_spatial_hash *h, aoi_cell *k) {
     int32_t cx = k->cx >> AOI_COARSE_BITS, cy = k->cy >> AOI_COARSE_BITS;
     uint32_t i = spatial_find_coarse(h, cx, cy);

@@ -1,20 +1,20 @@
-/* spatial_hash.h - a sparse, unbounded field of square cells, and the items that stand in them.
+/* spatial_hash.h - a sparse, unbounded field of square cells, and the items in them.
  *
  *         |       |       |             cell (cx, cy) holds the points with floor(x / side) = cx, floor(y / side) = cy
  *   ------+-------+-------+------       (lattice.h); it records its eight neighbours and the head bucket of each
  *         | -1, 0 |  0, 0 |
- *   ------+-------+-------+------       its items stand in buckets of fourteen; only the head bucket has gaps:
+ *   ------+-------+-------+------       its items are in buckets of fourteen; only the head bucket has gaps:
  *         |       |       |             cell -> [ x x . . | y y . . | next  ] -> [ full ] -> [ full ]
  *                                               [ ref ref . .       | count ]
  *
  * A bucket keeps fixed-point coordinates: multiples of 1/8192 of a side, rounded down, of which the low 16 bits are
- * stored.  They tell apart whatever is within 8 cells, which is enough to reject nearly all items a bucket at a time.
+ * stored.  They are unique within 8 cells, which is enough to reject nearly all items a bucket at a time.
  * Coordinates and the link to the next bucket share one cache line; refs are in the other, read only for items that
  * hit. Exact positions are in the records.
  *
- * Only cells that have held something since the last `tidy` exist: memory follows the items, not the map.  A coarse cell
- * is a square of 8 x 8 of which some exist: their chain.  Searches from far away read those instead of all cells.
- * Method: spatial hashing (Teschner et al. 2003); the "nine-grid" of the AOI literature. */
+ * Only cells that have held something since the last `tidy` exist: memory follows the items, not the map.  A coarse
+ * cell is a square of 8 x 8 cells with a chain of those that exist.  Searches from far away read coarse cells instead
+ * of all cells. Method: spatial hashing (Teschner et al. 2003); the "nine-grid" of the AOI literature. */
 #ifndef AOI_SPATIAL_HASH_H
 #define AOI_SPATIAL_HASH_H
 
@@ -26,7 +26,7 @@ enum { AOI_BUCKET_ITEMS = 14, AOI_BUCKET_LANES = 16 }; /* slots are numbered buc
 
 typedef struct aoi_bucket {
     _Alignas(AOI_CACHE_LINE) uint16_t x[AOI_BUCKET_ITEMS];
-    uint16_t bits[2]; /* a bit for each item: [0] of all, (1 << count) - 1; [1] of those that are marked */
+    uint16_t bits[2]; /* a bit for each item: [0] all, (1 << count) - 1; [1] marked ones */
     uint16_t y[AOI_BUCKET_ITEMS];
     uint32_t next; /* the next bucket of the cell, or AOI_NONE */
     uint32_t ref[AOI_BUCKET_ITEMS];
@@ -60,7 +60,7 @@ typedef struct aoi_spatial_hash {
     aoi_cell *cells;
     uint32_t cap, top, unused, used, empty; /* used: cells that exist; empty: those of them without items */
     uint32_t count;                         /* items */
-    bool of_nodes;                          /* they are nodes, at the places of their owners, not entities */
+    bool of_nodes;                          /* the items are nodes, at the places of their owners, not entities */
     aoi_bucket *buckets;
     uint32_t bucket_cap, bucket_top, unused_bucket;
     aoi_coarse_cell *coarse;
@@ -171,11 +171,11 @@ static inline bool aoi_span_is_wide(const aoi_spatial_hash *h, const aoi_span *s
 
 /* Whether the item is in that slot, with the fixed-point coordinates of `at`. */
 bool aoi_spatial_has(const aoi_spatial_hash *h, uint32_t cell, uint32_t slot, const double *at, uint32_t ref);
-/* Tells each cell as a part, with its items as entries. */
+/* Reports each cell as a part, with its items as entries. */
 void aoi_spatial_describe(const aoi_spatial_hash *h, aoi_describer *d, int part, uint32_t layer, int entry);
 const char *aoi_spatial_check(const aoi_spatial_hash *h); /* NULL, or the invariant that does not hold */
 
-/* ---- items with records: entities, or nodes, whose records have their places ----------------------------------------- */
+/* ---- items with records: entities or nodes, whose records hold their cells and slots ----------------------------- */
 
 static inline const double *aoi_item_position(const aoi_world *w, const aoi_spatial_hash *h, uint32_t ref) {
     return w->entities[h->of_nodes ? w->nodes[ref].owner : ref].pos;
@@ -196,7 +196,7 @@ static inline bool aoi_item_move(aoi_world *w, aoi_spatial_hash *h, uint32_t ref
     return aoi_spatial_update(h, p->cell, p->slot, to) || aoi_item_change_cell(w, h, ref, to);
 }
 
-/* All items into cells of another side; false when memory is refused, and then nothing has changed.  O(items). */
+/* Moves all items into cells of another side; false when memory is refused, and then nothing has changed.  O(items). */
 bool aoi_items_resize(aoi_world *w, aoi_spatial_hash *h, double side);
 
 /* Calls f for each item, in the order of the cells. */

@@ -1,9 +1,9 @@
-/* tuning.c - sides of cells, and kinds that are rare, from the numbers of entities, nodes and questions; see nine_grid.h. */
+/* tuning.c - chooses sides of cells and rare kinds by counts of entities, nodes and questions; see nine_grid.h. */
 #include "grid/nine_grid.h"
 
 enum { GRID_SPARSE = 2, GRID_DENSE = 10 }; /* items in a cell: nearly a bucket of them */
-enum { GRID_TUNERS = 8, GRID_ASKED = 64 }; /* nodes, and entities, or questions, that choose the side of cells */
-enum { RARE_LEAST = 16, RARE_SHARE = 4 };  /* of entities, where it is worth it: so many, one in so many is rare */
+enum { GRID_TUNERS = 8, GRID_ASKED = 64 }; /* fewest nodes and entities, or questions, that choose the side of cells */
+enum { RARE_LEAST = 16, RARE_SHARE = 4 };  /* fewest entities; rare is one entity in so many */
 
 /* ---- sides ------------------------------------------------------------------------------------------------------- */
 
@@ -35,14 +35,14 @@ static void grid_fit_points(aoi_grid *g, double side) {
         good = grid_resize_points(g, g->points.side * 2);
 }
 
-/* Looked at when the nodes in one layer have doubled. */
+/* Runs when the nodes in one layer have doubled. */
 static void grid_tune_points(aoi_grid *g, double side, uint32_t nodes) {
     if (nodes < 2 * g->tuned || nodes < GRID_TUNERS || g->points.count < GRID_TUNERS) return;
     g->tuned = nodes;
     grid_fit_points(g, side);
 }
 
-/* Where there are no nodes to learn from, and no hint, cells are like most of the questions. */
+/* Without nodes and without a hint, cells suit the size of most questions. */
 void aoi_grid_count_question(aoi_grid *g, double reach) {
     int size = aoi_size_class(reach);
     if (g->fixed || g->tuned || !(reach > 0) || !isfinite(reach)) return;
@@ -61,7 +61,7 @@ static void grid_count_kinds(const aoi_world *w, uint32_t count[64]) {
             count[aoi_lanes_first(k)]++;
 }
 
-/* Kinds that together no more than one entity in so many is of, the rarest first. */
+/* The rarest kinds that together no more than one entity in RARE_SHARE has. */
 static uint64_t grid_rare_kinds(const aoi_world *w) {
     uint32_t count[64] = {0}, left = w->entity_count / RARE_SHARE;
     uint64_t rare = 0;
@@ -77,7 +77,7 @@ static uint64_t grid_rare_kinds(const aoi_world *w) {
     }
 }
 
-/* Looked at when entities have doubled, or nearly all have gone. */
+/* Runs when entities have doubled, or when few are left. */
 static void grid_tune_rare(aoi_grid *g) {
     const aoi_world *w = g->world;
     if (w->entity_count < 2 * g->counted && w->entity_count >= g->counted / 4) return;
