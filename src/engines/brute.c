@@ -1,4 +1,4 @@
-/* brute.c - every entity with every node: no structure at all.  The oracle for the other engines' moves.
+/* brute.c - every entity with every node, without a structure: the oracle for the moves of the other engines.
  *
  *   move(e)   candidates: (each node of e, every other entity), (every node of another entity, e)
  *

@@ -1,20 +1,20 @@
-/* quadtree.c - a quadtree of entities, of which every square records how far the nodes in it reach.
+/* quadtree.c - a quadtree of entities; every square records how far the nodes in it reach.
  *
- *          +---------+         leaf    up to 64 entities, more where they stand on one spot: places side by side
- *          |         |         inner   four quadrants, of which those without entities are missing
+ *          +---------+         leaf    up to 64 entities, more if they are on one spot: an array of places
+ *          |         |         inner   four quadrants; those without entities are missing
  *      +---+---+   +---+       root    the smallest square around all that was ever in the tree
  *      |   |   |   |   |
  *    . . . . . . . . . .       Places are counted in steps of the finest side, 64 bits an axis; the outermost step takes
  *                              all that is beyond.  So the tree needs no borders, and no path is longer than 64.
  *
- * A move visits the squares in which an entity may stand that one of the mover's boxes passes, or whose own box passes the
- * mover: no farther from one of the two places than the greatest reach, of the square's nodes and the mover's.  A square is
- * skipped with all that it holds where all of it is surely inside before and after: within the least reach of both places.
- * In leaves positions decide.
+ * A move visits the squares whose entities one of the mover's boxes may pass, or whose nodes' boxes may pass the mover:
+ * those no farther from one of the two places than the greatest reach of the square's nodes and the mover's.  A square
+ * is skipped with its contents if it is surely inside before and after: within the least reach of both places.  In
+ * leaves positions decide.
  *
- * Cost, d entities around: a move O(d), or O(those near the borders) where leaves are much smaller than areas; enter and
- * leave O(depth).  Memory: 24 to 40 bytes an entity and 120 a square, one for about eight entities.
- * Method: the bucket PR quadtree (Samet 1984), with one summary of reaches a square. */
+ * Cost, d entities around: a move O(d), or O(those near the borders) where leaves are much smaller than areas; enter
+ * and leave O(depth).  Memory: 24 to 40 bytes an entity and 120 a square, about one for eight entities. Method: the
+ * bucket PR quadtree (Samet 1984), with one summary of reaches a square. */
 #include <assert.h>
 
 #include "core/engine.h"
@@ -27,24 +27,24 @@
 enum { QUADTREE_CROWD = 64, QUADTREE_SPARSE = 32 }; /* entities: a leaf of more splits, quadrants of no more merge */
 enum { QUADTREE_TOP = 64 };                         /* most levels */
 
-typedef struct quad_reach { /* of nodes, on either axis, rounded to the safe side; of none least > most */
+typedef struct quad_reach { /* of nodes, on either axis, rounded to the safe side; without nodes least > most */
     float least, most;
 } quad_reach;
 
 typedef struct quad_item {
     double at[2];
-    uint32_t entity, node; /* node: the first that is taken of those that it carries, or AOI_NONE */
+    uint32_t entity, node; /* node: the first of its nodes that the engine takes, or AOI_NONE */
     quad_reach reach;
 } quad_item;
 
 typedef struct quad {
     uint64_t corner[2];  /* the lower one, in steps; the side is 2^level */
-    double lo[2], hi[2]; /* in units of length: what is beyond the outermost step is in it, too */
+    double lo[2], hi[2]; /* in units of length; the outermost step has no end */
     quad_reach reach;
     quad_item *items;           /* of a leaf */
     uint32_t cap, count, crowd; /* crowd: at more it is split */
-    uint32_t child[4];          /* AOI_NONE where there is none */
-    uint32_t parent;            /* of a free one the next */
+    uint32_t child[4];          /* or AOI_NONE */
+    uint32_t parent;            /* of a free record the next one */
     uint8_t level;
     bool leaf;
 } quad;
@@ -54,7 +54,7 @@ typedef struct quadtree {
     double inverse; /* steps in a unit of length */
     quad *quads;
     uint32_t cap, top, unused, root;
-    aoi_cell_slot *places; /* of each entity its leaf, and its item there */
+    aoi_cell_slot *places; /* by entity: its leaf and its item there */
     uint32_t place_cap;
 } quadtree;
 
@@ -120,7 +120,7 @@ static void quad_free(quadtree *g, uint32_t i) {
     g->unused = i;
 }
 
-/* A square around the root becomes the root; a leaf takes it up itself. */
+/* Makes a square around the root the new root; a root that is a leaf grows instead. */
 static bool quadtree_raise_root(quadtree *g) {
     uint32_t was = g->root;
     const quad old = g->quads[was];
@@ -194,7 +194,7 @@ static quad_reach quad_measure(const quadtree *g, const quad *k) {
     return all;
 }
 
-/* Of a leaf that has changed, and of the squares around it. */
+/* Updates the reach of a changed leaf and of the squares around it. */
 static void quad_renew_reach(quadtree *g, uint32_t i) {
     for (; i != AOI_NONE; i = g->quads[i].parent) {
         quad_reach now = quad_measure(g, g->quads + i);
@@ -325,7 +325,7 @@ static quad_item *quadtree_item(const quadtree *g, uint32_t entity) {
     return g->quads[g->places[entity].cell].items + g->places[entity].slot;
 }
 
-/* The record has the old bounds, or it is not in its owner's chain yet. */
+/* The record has the old bounds, or is not in its owner's chain yet. */
 static int quadtree_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *b) {
     quadtree *g = quadtree_of(head);
     aoi_node_record *n = head->world->nodes + node;
@@ -335,7 +335,7 @@ static int quadtree_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *
         uint32_t first = head->world->entities[n->owner].nodes;
         item->node = quad_next_taken(head->world, n->next == first ? node : first); /* a new one will come first */
     }
-    quad_include(&item->reach, quad_reach_of_box(b->reach)); /* narrowed when a node goes */
+    quad_include(&item->reach, quad_reach_of_box(b->reach)); /* narrowed by removals */
     quad_renew_reach(g, g->places[n->owner].cell);
     return AOI_OK;
 }
@@ -355,10 +355,10 @@ static void quadtree_remove_node(aoi_engine *head, uint32_t node) {
 typedef struct quad_step {  /* of the mover */
     uint32_t entity, first; /* first: of its own nodes */
     const double *from, *to;
-    double at[2][2];   /* the middle of the step; of a jump both ends */
+    double at[2][2];   /* the middle of the move; of a jump both ends */
     bool jumps, solid; /* solid: heights change */
     quad_reach own;
-    double safe; /* half of the step, and more than what is rounded */
+    double safe; /* half of the move, and a bound of rounding */
 } quad_step;
 
 static inline bool quad_inside(const aoi_world *w, uint32_t node, const double *at, const double *t) {
@@ -366,7 +366,7 @@ static inline bool quad_inside(const aoi_world *w, uint32_t node, const double *
            (w->dims < 3 || aoi_in_side(at[2], t[2], aoi_height_of(w, node)));
 }
 
-/* Whether some node of these reaches, and those of the mover, may pass another entity that stands between the corners. */
+/* Whether a node of this reach, or one of the mover, may pass an entity between the corners, or be passed by it. */
 AOI_INLINE bool quad_may_pass(const quad_step *s, const double *lo, const double *hi, quad_reach r) {
     quad_include(&r, s->own);
     const double most[2] = {r.most + s->safe, r.most + s->safe}, least = r.least - s->safe;
@@ -413,7 +413,7 @@ static void quadtree_propose(const quadtree *g, uint32_t entity, const double *t
     }
 }
 
-/* In the new leaf before it is out of the old one. */
+/* Inserts into the new leaf before removing from the old one. */
 static int quadtree_move(aoi_engine *head, uint32_t entity, const double *to, bool propose) {
     quadtree *g = quadtree_of(head);
     aoi_cell_slot was = g->places[entity];

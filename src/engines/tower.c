@@ -1,4 +1,4 @@
-/* tower.c - the lighthouse: every cell has a tower that knows which nodes reach it.
+/* tower.c - the lighthouse: every cell has a tower with a list of the nodes that reach it.
  *
  *       |       |       |
  *   ----+-------+-------+----           each of the cells that a node's box touches has it on the list of its tower;
@@ -8,13 +8,13 @@
  *       |  '---------'  |                       down to a quarter of it where the hint wants smaller ones
  *       |       |       |
  *
- * Nodes that have the mover as a target are on the lists of the towers where it was and where it is: their boxes are
- * compared.  Targets of the mover's own nodes the grid finds; where a box has come to touch other cells, their lists
+ * Nodes that have the mover as a target are on the lists of the towers of its old and new cell: their boxes are
+ * compared.  The grid finds the targets of the mover's own nodes; if a box touches other cells than before, their lists
  * change.
  *
- * Cost, d nodes around a cell: a move O(layers + d), and for each of its nodes what the grid takes; add_node, remove_node
- * O(t d), where t, the towers of a node, is 1 to 4, or up to 81 with a hint.  Memory: 32 + 4 t bytes a node, 60 a tower.
- * Method: the lighthouse, or tower, AOI of Chinese MMO servers (pomelo-aoi). */
+ * Cost, d nodes around a cell: a move O(layers + d), and for each of its nodes what the grid takes; add_node,
+ * remove_node O(t d), where t, the towers of a node, is 1 to 4, or up to 81 with a hint.  Memory: 32 + 4 t bytes a
+ * node, 60 a tower. Method: the lighthouse, or tower, AOI of Chinese MMO servers (pomelo-aoi). */
 #include <assert.h>
 
 #include "base/lattice.h"
@@ -32,7 +32,7 @@ typedef enum tower_step { TOWER_RESERVE, TOWER_ENTER, TOWER_LEAVE } tower_step; 
 typedef struct tower {
     int32_t cx, cy;
     uint32_t *nodes;
-    uint32_t count, cap; /* cap 0: it does not exist, and `count` is the next such one */
+    uint32_t count, cap; /* cap 0: unused, and `count` is the next unused one */
 } tower;
 
 typedef struct tower_layer {
@@ -42,7 +42,7 @@ typedef struct tower_layer {
     aoi_index index; /* of those that exist */
 } tower_layer;
 
-typedef struct tower_box { /* of a node, bounds as in the rule: all that a walk over a list reads */
+typedef struct tower_box { /* of a node, bounds as in the rule: a walk over a list reads nothing else */
     double lo[2], hi[2];
 } tower_box;
 
@@ -72,7 +72,7 @@ static tower *tower_around(const tower_layer *y, const double *at) {
     return tower_at(y, aoi_cell_number(at[0], y->inverse), aoi_cell_number(at[1], y->inverse));
 }
 
-/* With room for so many nodes more; NULL when memory is refused. */
+/* The tower of a cell, made if missing, with room for `more` nodes; NULL when memory is refused. */
 static tower *tower_reserve(aoi_memory *m, tower_layer *y, int32_t cx, int32_t cy, uint32_t more) {
     tower *t = tower_at(y, cx, cy);
     if (t) return AOI_GROW(m, t->nodes, t->cap, t->count + (size_t)more) ? t : NULL;
@@ -87,7 +87,7 @@ static tower *tower_reserve(aoi_memory *m, tower_layer *y, int32_t cx, int32_t c
     return y->towers + i;
 }
 
-/* Takes a node from a tower, which goes with its last one. */
+/* Removes a node from a tower, and the tower with its last node. */
 static void tower_drop(aoi_memory *m, tower_layer *y, tower *t, uint32_t node) {
     uint32_t i = 0;
     while (t->nodes[i] != node) i++;
@@ -128,7 +128,7 @@ static tower_box tower_box_of(const double *at, const double *reach) {
     return (tower_box){{at[0] - reach[0], at[1] - reach[1]}, {at[0] + reach[0], at[1] + reach[1]}};
 }
 
-/* The cells that a box touches: cells never contradict coordinates, nothing is rounded away. */
+/* The cells that a box touches; cell numbers are monotonic, so rounding loses none. */
 static aoi_span tower_span_of(const tower_layer *y, const tower_box *b) {
     return (aoi_span){aoi_cell_number(b->lo[0], y->inverse), aoi_cell_number(b->lo[1], y->inverse),
                       aoi_cell_number(b->hi[0], y->inverse), aoi_cell_number(b->hi[1], y->inverse)};
@@ -136,7 +136,7 @@ static aoi_span tower_span_of(const tower_layer *y, const tower_box *b) {
 
 static const aoi_span tower_nowhere = {1, 1, 0, 0};
 
-/* Room for so many more nodes on every tower of the span that is not in `had`. */
+/* Makes room for `more` nodes on every tower of the span outside `had`. */
 static bool tower_reserve_span(towers *g, tower_layer *y, const aoi_span *s, const aoi_span *had, uint32_t more) {
     for (int32_t cy = s->y0; cy <= s->y1; cy++)
         for (int32_t cx = s->x0; cx <= s->x1; cx++)
@@ -144,7 +144,7 @@ static bool tower_reserve_span(towers *g, tower_layer *y, const aoi_span *s, con
     return true;
 }
 
-/* Into the towers of the span that are not in `had`: each has room. */
+/* Adds the node to the towers of the span outside `had`; each has room. */
 static void tower_enter_span(tower_layer *y, uint32_t node, const aoi_span *s, const aoi_span *had) {
     for (int32_t cy = s->y0; cy <= s->y1; cy++)
         for (int32_t cx = s->x0; cx <= s->x1; cx++) {
@@ -155,8 +155,8 @@ static void tower_enter_span(tower_layer *y, uint32_t node, const aoi_span *s, c
         }
 }
 
-/* Out of the towers of the span that are not in `has`.  All that is to enter has entered before, because a tower goes with
- * its last node, and its room with it. */
+/* Removes the node from the towers of the span outside `has`.  All insertions come first, because a tower and its room
+ * are freed with its last node. */
 static void tower_leave_span(towers *g, tower_layer *y, uint32_t node, const aoi_span *s, const aoi_span *has) {
     for (int32_t cy = s->y0; cy <= s->y1; cy++)
         for (int32_t cx = s->x0; cx <= s->x1; cx++)
@@ -192,7 +192,7 @@ static void tower_remove_node(aoi_engine *head, uint32_t node) {
     n->part = 0;
 }
 
-/* The node is on the towers of the new box before it is taken from those of the old one. */
+/* Adds the node to the towers of the new box before removing it from those of the old one. */
 static int tower_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *b) {
     towers *g = towers_of(head);
     aoi_node_record *n = head->world->nodes + node;
@@ -216,8 +216,8 @@ static inline unsigned tower_covers(const tower_box *b, const double *at) {
     return aoi_lanes_in_reach(b->lo, b->hi, (const double[2]){0, 0}, at);
 }
 
-/* The nodes on a tower's list: `due` tells, by bit k, whether one is a candidate that covered the mover (k & 1), and that
- * covers it (k & 2). */
+/* Proposes nodes on a tower's list: bit k of `due` selects those that covered the mover (k & 1) and cover it now (k &
+ * 2). */
 static void tower_scan_list(const towers *g, const tower *t, uint32_t entity, const double *to, unsigned due) {
     aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
@@ -231,8 +231,7 @@ static void tower_scan_list(const towers *g, const tower *t, uint32_t entity, co
     w->steps += t->count;
 }
 
-/* From the list of the tower where the mover was those that covered it, and of the one where it comes to those that did
- * not. */
+/* Proposes nodes that covered the mover on the list of its old tower, and that did not on the list of the new one. */
 static void tower_propose(const towers *g, uint32_t entity, const double *to) {
     const aoi_world *w = g->head.world;
     const double *from = w->entities[entity].pos;
@@ -248,7 +247,7 @@ static void tower_propose(const towers *g, uint32_t entity, const double *to) {
     }
 }
 
-/* How many nodes of the owner are in one layer: they may come to the same tower. */
+/* The count of the owner's nodes in the same layer: they may need the same tower. */
 static uint32_t tower_count_in_layer(const aoi_world *w, uint32_t node) {
     uint32_t count = 0;
     for (uint32_t n = w->entities[w->nodes[node].owner].nodes; n != AOI_NONE; n = w->nodes[n].next)
@@ -256,7 +255,7 @@ static uint32_t tower_count_in_layer(const aoi_world *w, uint32_t node) {
     return count;
 }
 
-/* A step of taking the boxes of the entity's nodes to another place; false when memory is refused. */
+/* One step of moving the boxes of the entity's nodes; false when memory is refused. */
 static bool tower_move_boxes(towers *g, uint32_t entity, const double *to, tower_step step) {
     const aoi_world *w = g->head.world;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
@@ -298,7 +297,7 @@ static uint32_t tower_describe(const aoi_engine *head, aoi_describer *d) {
     return g->layer_count;
 }
 
-/* What is on a list belongs there; counts the entries. */
+/* Checks that all listed nodes belong there; counts the entries. */
 static const char *tower_check_layer(const towers *g, uint32_t level, uint64_t *listed) {
     const tower_layer *y = g->layers + level;
     for (uint32_t i = 0; i < y->top; i++) {

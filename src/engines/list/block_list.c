@@ -14,7 +14,7 @@ _Static_assert((4 + 12) * 8 == 2 * AOI_CACHE_LINE && (4 + 20) * 8 == 3 * AOI_CAC
 _Static_assert((4 * 8 + AOI_BLOCK_MOST * 4 - 1) / AOI_CACHE_LINE + 1 == AOI_BLOCK_KEY_LINES, "lines of head and keys");
 _Static_assert(AOI_BLOCK_MOST <= 1 << AOI_PLACE_SHIFT, "a place tells the entries apart");
 
-/* ---- the pool ----------------------------------------------------------------------------------------------------- */
+/* ---- the pool ---------------------------------------------------------------------------------------------------- */
 
 static void pool_put(aoi_block_pool *p, uint32_t block, int size) {
     *(uint32_t *)aoi_pool_at(p, block) = p->blocks[size].count ? p->blocks[size].first : AOI_NONE;
@@ -69,7 +69,7 @@ static int pool_size(const aoi_block_pool *p, int size) {
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* An empty block with this label, of this size, behind another one or at the head. */
+/* Adds an empty block with this label and size behind another one or at the head. */
 static uint32_t add_block(aoi_block_lists *c, aoi_block_list *l, aoi_label label, int size, uint32_t after) {
     uint32_t i = pool_take(&c->pool, size);
     aoi_block *b = aoi_block_at(c, i);
@@ -86,7 +86,7 @@ static uint32_t add_block(aoi_block_lists *c, aoi_block_list *l, aoi_label label
     return i;
 }
 
-/* An empty block goes; a neighbour takes its interval over. */
+/* Frees an empty block; a neighbour takes its interval over. */
 static void free_block(aoi_block_lists *c, aoi_block_list *l, uint32_t i) {
     aoi_block *b = aoi_block_at(c, i);
     aoi_block *prev = b->prev != AOI_NONE ? aoi_block_at(c, b->prev) : NULL;
@@ -110,7 +110,7 @@ static uint32_t put(aoi_block *b, uint32_t i, float key, uint32_t ref) {
     return aoi_place_of(i, k);
 }
 
-/* The gap is filled with the innermost entry of its side. */
+/* Fills the gap with the innermost entry of its side. */
 static void take(aoi_block_lists *c, aoi_block *b, uint32_t i, int k) {
     float *key = aoi_block_keys(b);
     uint32_t *ref = aoi_block_refs(b);
@@ -130,7 +130,7 @@ static void move_across(aoi_block_lists *c, uint32_t from, int k, uint32_t to) {
 
 static void move_all_across(aoi_block_lists *c, uint32_t from, uint32_t to) {
     const aoi_block *b = aoi_block_at(c, from);
-    while (b->points) move_across(c, from, (int)b->points - 1, to); /* the innermost leave no holes */
+    while (b->points) move_across(c, from, (int)b->points - 1, to); /* the innermost leave no gaps */
     while (b->edges) move_across(c, from, aoi_block_cap(b) - (int)b->edges, to);
 }
 
@@ -168,9 +168,9 @@ static uint32_t split(aoi_block_lists *c, aoi_block_list *l, uint32_t i, float k
     uint32_t n = add_block(c, l, label_of(b), AOI_LARGEST, i);
     aoi_block *second = aoi_block_at(c, n);
     float bound = median(b);
-    int equal = AOI_BLOCK_MOST / 2; /* so many of the middle's equals stay */
+    int equal = AOI_BLOCK_MOST / 2; /* entries equal to the bound that stay */
     for (int k = 0; k < AOI_BLOCK_MOST; k++) equal -= aoi_block_keys(b)[k] < bound;
-    for (int k = 0; k < (int)b->points;) /* inwards, so that the entry that fills a gap is looked at */
+    for (int k = 0; k < (int)b->points;) /* inwards, so that the entry that fills a gap is visited */
         if (stays(b, k, bound, &equal)) k++;
         else move_across(c, i, k, n);
     for (int k = AOI_BLOCK_MOST - 1; k >= AOI_BLOCK_MOST - (int)b->edges;)
@@ -215,7 +215,7 @@ static void merge_if_sparse(aoi_block_lists *c, aoi_block_list *l, uint32_t i) {
     else if (b->prev != AOI_NONE && count + aoi_block_count(aoi_block_at(c, b->prev)) <= MERGED) other = b->prev;
     if (other == AOI_NONE && count) return;
     if (count) move_all_across(c, i, other);
-    if (count && other == b->next) aoi_block_at(c, other)->low = b->high = b->low; /* it takes the interval over */
+    if (count && other == b->next) aoi_block_at(c, other)->low = b->high = b->low; /* takes its interval */
     free_block(c, l, i);
 }
 

@@ -2,10 +2,10 @@
  *
  *   list   head -> [ ..3.5] p7 p2 . . <4 >2 ] <-> [3.5..9] p1 . . >4 <8 <3 ] <-> [9..   ] ... <- tail
  *
- * An entry is a key and a ref: a point (p), or a low (<) or high (>) edge.  A block owns an interval of keys; blocks are
- * sorted, and neighbours share a bound.  Within a block points stand in front and edges at the back, in no order: what an
- * entry passes is found by comparing a whole block at once, and a key that stays in its interval is changed in place.
- * The owner of an entry remembers its place; `moved` is called when an entry gets another one.
+ * An entry is a key and a ref: a point (p), or a low (<) or high (>) edge.  A block owns an interval of keys; blocks
+ * are sorted, and neighbours share a bound.  Within a block points stand in front and edges at the back, in no order:
+ * what an entry passes is found by comparing a whole block at once, and a key that stays in its interval is changed in
+ * place. The owner of an entry stores its place; `moved` is called when the place changes.
  *
  * Keys are floats, of the distance from the list's base: half the memory of doubles, and twice as many in a compare.
  * Rounding keeps the order but may make neighbours equal, so a scan between two values returns a superset; exact
@@ -26,8 +26,8 @@
  *   chunks  [ 1 1 1 1 ... ] [ 7 lines | 7 lines | ... ] [ 2 | 2 | ... ]      64 lines, divided into blocks of one size
  *   unused  size 0 -> block -> block     size 3 -> block                     chained through their first word
  *
- * A block is known by the number of its first line, an entry by its place: that number and a slot in the block.  Chunks
- * never move, and unused blocks wait for the next list that needs one. */
+ * The number of its first line identifies a block; that number and a slot in the block, its place, identify an entry.
+ * Chunks never move, and any list may reuse an unused block. */
 enum { AOI_CHUNK_LINES = 64, AOI_BLOCK_SIZES = 4, AOI_LARGEST = 3 };
 enum { AOI_PLACE_SHIFT = 6, AOI_PLACE_MASK = (1 << AOI_PLACE_SHIFT) - 1 };
 
@@ -52,7 +52,7 @@ static inline uint32_t aoi_place_of(uint32_t block, int slot) {
     return block << AOI_PLACE_SHIFT | (uint32_t)slot;
 }
 
-/* So many unused ones of the largest size, which any list is content with, and of the others if memory is granted. */
+/* Makes that many unused blocks of the largest size, which suits any list, and of the others if there is memory. */
 bool aoi_pool_add(aoi_memory *m, aoi_block_pool *p, uint32_t blocks);
 static inline bool aoi_pool_reserve(aoi_memory *m, aoi_block_pool *p, uint32_t blocks) {
     bool ready = true;
@@ -62,16 +62,16 @@ static inline bool aoi_pool_reserve(aoi_memory *m, aoi_block_pool *p, uint32_t b
 
 void aoi_pool_close(aoi_memory *m, aoi_block_pool *p);
 
-/* ---- lists of them ---------------------------------------------------------------------------------------------------- */
+/* ---- lists of them ----------------------------------------------------------------------------------------------- */
 
 enum { AOI_BLOCK_MOST = 52 };          /* entries of the largest block */
-enum { AOI_BLOCK_KEY_LINES = 4 };      /* of the largest: where its head and its keys are */
+enum { AOI_BLOCK_KEY_LINES = 4 };      /* of the largest: those of its head and keys */
 enum { AOI_POINT, AOI_LOW, AOI_HIGH }; /* sides of a ref */
 enum { AOI_SIDE_SHIFT = 30, AOI_SLOT_MASK = (1 << AOI_SIDE_SHIFT) - 1 };
 
 static const int AOI_BLOCK_CAPS[AOI_BLOCK_SIZES] = {4, 12, 20, AOI_BLOCK_MOST};
 
-typedef struct aoi_label { /* which list a block belongs to; the base is finite and the same for all of a list */
+typedef struct aoi_label { /* the list of a block; the base is finite, and equal for all blocks of a list */
     uint32_t tile;
     uint8_t axis, level, parity;
     double base;
@@ -92,7 +92,7 @@ typedef struct aoi_block_lists { /* what all lists of an engine share */
     aoi_block_pool pool;
     void (*moved)(void *ud, uint32_t ref, const aoi_block *b, uint32_t place);
     void *ud;
-    uint64_t *steps; /* counts blocks passed in search of a place */
+    uint64_t *steps; /* counts blocks passed by searches */
 } aoi_block_lists;
 
 static inline aoi_block *aoi_block_at(const aoi_block_lists *c, uint32_t i) {

@@ -4,12 +4,12 @@
  *     |   +-------------+         x-list:  n<  t   w  u   n>      each entity's point, and the low (<) and high (>) edge
  *     |   |  t       u  |         y-list:  n<  u   w  t   n>      of each node's box, sorted by coordinate
  *     |   |      w      |
- *     |   +-------------+         A point that passes an edge, or an edge that passes a point, is a candidate, and nothing
- *     +------------------- x      else is: edges pass edges, and points pass points, without effect.
+ *     |   +-------------+         A point that passes an edge, or an edge that passes a point, is a candidate.  Edges
+ *     +------------------- x      pass edges, and points pass points, without effect.
  *
- * With one pair of lists for the whole map (the textbook method) an entry passes all that share its x or its y, wherever
- * they are.  So the plane is cut into square tiles with lists of their own: a point stands in the lists of its tile, an
- * edge in those of all tiles that its side of the box runs through.  One tile is the textbook method: cell = INFINITY.
+ * With one pair of lists for the whole map (the textbook method) an entry passes all that share its x or its y,
+ * wherever they are.  So the plane is cut into square tiles with lists of their own: a point stands in the lists of its
+ * tile, an edge in those of all tiles that its side of the box crosses.  The textbook method is cell = INFINITY.
  *
  *   +-------+-------+     Tiles come in levels: sides of 2*4^k, at least 2.5 times the reach of the nodes in them, so that
  *   |   +---|---+   |     a side of a box runs through two tiles at most.  A node stands in one level, an entity in
@@ -19,28 +19,28 @@
  * A list is unrolled: sorted blocks of up to 52 entries, in no order within a block (block_list.h).
  *
  * A move (move.c), in ten lines:
- *   1  do all of the mover's parts, its point in each level and its nodes, stay in their tiles?  Most often they do
- *   2  the blocks of their entries are prefetched, then each entry's block is compared with the way of the entry, and
- *   3  what lies on the way is collected: edges if the point moves, points if an edge does
+ *   1  usually all of the mover's parts, its point in each level and its nodes, stay in their tiles; then
+ *   2  the blocks of their entries are prefetched, then each entry's block is compared with the entry's move, and
+ *   3  passed entries are collected: edges if the point moves, points if an edge does
  *   4  the entry's key is changed in place; one that leaves its block's interval is noted
  *   5  memory for all further changes is reserved; if it is refused the old keys are put back
  *   6  noted entries go to another block of their list
  *   7  if some part changes tile nothing is collected: the grid proposes the candidates of this move,
  *   8  and the entries of such parts go to the lists of other tiles
- *   9  what is collected is judged by exact positions: a pair that comes in or goes out on this leg of the move, and
+ *   9  collected entries are judged by exact positions: a pair that enters or leaves on this leg of the move, and
  *  10  by the move as a whole, is a candidate, once
  * Ties: low edge <= point <= high edge is inside.
  *
- * Cost, d entities in an area: a move O(entries passed), usually one or two a list; enter, leave, add_node and a jump O(d).
- * Memory: about 12 bytes an entry; a point has 2 entries a level (3 with height), a box about 7 (13).
- * Method: AOINode lists of MMO servers (sweep and prune in collision detection: Baraff 1992), tiled and unrolled. */
+ * Cost, d entities in an area: a move O(entries passed), usually one or two a list; enter, leave, add_node and a jump
+ * O(d). Memory: about 12 bytes an entry; a point has 2 entries a level (3 with height), a box about 7 (13). Method:
+ * AOINode lists of MMO servers (sweep and prune in collision detection: Baraff 1992), tiled and unrolled. */
 #include "engines/list/list.h"
 
 static aoi_list *self(aoi_engine *g) {
     return (aoi_list *)(void *)g;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static int list_open(aoi_engine *head, double cell) {
     aoi_list *g = self(head);

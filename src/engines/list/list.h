@@ -1,4 +1,4 @@
-/* list.h - the list engine's structure, and what its rooms offer each other.  list.c says how it works. */
+/* list.h - the structure of the list engine, and the functions that its files share; list.c describes the method. */
 #ifndef AOI_LIST_H
 #define AOI_LIST_H
 

@@ -1,4 +1,4 @@
-/* list_parts.c - the tiles of the list engine to look at, with their lists from the lowest key to the highest.
+/* list_parts.c - describes the tiles of the list engine, with their lists by rising key.
  *
  * Blocks are in order, entries within a block are not: they are found by key, at equal keys as the rule has them, low
  * edges before points before high edges. */

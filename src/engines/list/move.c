@@ -1,13 +1,13 @@
-/* move.c - a move: one trip through the lists.
+/* move.c - a move of the list engine.
  *
  *   near   A part of the mover, its point in a level or one of its nodes, that stays in its tiles: each of its entries
  *          compares its block, and the blocks beside it where the move goes on there, collects what it passes, and gets
- *          its new key in place.  An entry that leaves its block's interval goes on a list of those that leave.
+ *          its new key in place.  An entry that leaves its block's interval is added to a list of such entries.
  *   far    A part that changes tiles: its entries are taken out and put in again.  A move with such a part, one in some
  *          thirty, or a jump, collects nothing; the grid proposes its candidates.
  *
- * Near parts come first and reserve nothing.  Where memory for the rest is refused their old keys are put back: an old key
- * is in its block's interval, since no entry has changed place so far. */
+ * Near parts come first and reserve nothing.  Where memory for the rest is refused their old keys are put back: an old
+ * key is in its block's interval, since no entry has changed place so far. */
 #include <string.h>
 
 #include "engines/list/list.h"
@@ -22,7 +22,7 @@
  * Keys are rounded, so the lists tell of entries close by, too: exact positions decide. */
 enum { CROSSINGS = 128, PASSAGES = 64 };
 
-typedef struct passage { /* what an entry passes in a block: bit k for refs[k] */
+typedef struct passage { /* the entries that an entry passes in a block: bit k for refs[k] */
     uint64_t bits;
     const uint32_t *refs;
     uint32_t side, own; /* side: of an edge that moves, as in a ref; 0 for a point */
@@ -46,7 +46,7 @@ static inline uint32_t own_of(uint32_t node, int axis) {
     return (uint32_t)axis << AOI_SIDE_SHIFT | (node & AOI_SLOT_MASK);
 }
 
-/* Branch-free for the usual none: always writes, and keeps it if a bit is set. */
+/* Branch-free, as there is usually none: always writes, and keeps it if a bit is set. */
 AOI_INLINE void crossings_note(crossings *p, uint64_t bits, const uint32_t *refs, uint32_t side, uint32_t own) {
     p->passages[p->found] = (passage){bits, refs, side, own};
     p->found += bits != 0;
@@ -59,8 +59,8 @@ AOI_INLINE unsigned axes_outside(int dims, const double *w, const double *t, con
     return bits;
 }
 
-/* Whether the crossing of this side on this axis is the one by which a pair comes in or goes out: at one end it is inside,
- * at the other outside on some axes, of which the last decides if it comes in, the first if it goes out. */
+/* Whether a pair enters or leaves by crossing this side on this axis: it is inside at one end and outside on some axes
+ * at the other, of which the last decides an enter, the first a leave. */
 AOI_INLINE unsigned is_decisive(unsigned before, unsigned after, unsigned axis, unsigned side) {
     static const unsigned char LAST[8] = {0, 1, 2, 2, 4, 4, 4, 4};
     unsigned out = before | after, axes = (out | out >> 4) & 7, first = axes & (0U - axes);
@@ -99,15 +99,15 @@ AOI_INLINE void judge(const crossings *p, int dims) {
     w->candidate_count = (uint32_t)(next - w->candidates);
 }
 
-/* Adds the candidates, forgets what was collected. */
+/* Adds the candidates among the collected crossings, and clears these. */
 static void crossings_judge(crossings *p) {
     if (p->world->dims == 2) judge(p, 2); /* compiled once for each number of axes */
     else judge(p, 3);
     p->count = 0;
 }
 
-/* What was noted becomes crossings, before a block changes.  The records that judging reads are anywhere in memory, and are
- * prefetched: the entities and nodes here; when these should have come, the owners of the nodes. */
+/* Turns the noted passages into crossings, before a block changes.  The records that judging reads are scattered in
+ * memory, so they are prefetched: entities and nodes here, the owners of the nodes later. */
 static void crossings_collect(crossings *p) {
     const aoi_node_record *nodes = p->world->nodes;
     const aoi_entity_record *entities = p->world->entities;
@@ -143,7 +143,7 @@ static void crossings_walk(crossings *p, const aoi_block_lists *c, aoi_block *b,
     }
 }
 
-/* ---- a trip ------------------------------------------------------------------------------------------------------ */
+/* ---- a mover ----------------------------------------------------------------------------------------------------- */
 
 typedef struct list_entry { /* that stays in its tile */
     aoi_block *block;
@@ -158,7 +158,7 @@ typedef struct list_mover {
     uint32_t entity;
     const double *from, *to;
     bool near;   /* all of its parts stay in their tiles */
-    bool places; /* nothing is collected: the grid proposes, or there is no question, or old keys are put back */
+    bool places; /* nothing is collected: the grid proposes, or nothing is to be proposed, or old keys are put back */
     bool failed;
     int edges, count;
     list_entry entries[PASSAGES]; /* edges, then points */
@@ -173,7 +173,7 @@ static void note_leaving(list_mover *p, uint32_t *place, double to) {
     else g->leaving[g->leaving_count++] = (aoi_leaving){place, to};
 }
 
-/* The way leads to a bound of the block's interval or beyond, or the block is of an unusual kind. */
+/* For moves to a bound of the block's interval or beyond, and for blocks of an unusual kind. */
 AOI_NOINLINE static void walk_entry(list_mover *p, const list_entry *e) {
     aoi_block *b = e->block;
     float *key = aoi_block_keys(b) + (*e->place & AOI_PLACE_MASK), now = aoi_block_key(b, e->to);
@@ -184,7 +184,7 @@ AOI_NOINLINE static void walk_entry(list_mover *p, const list_entry *e) {
 
 enum { FEW_KEYS = 16, ALL_KEYS = (AOI_BLOCK_MOST + AOI_LANE - 1) / AOI_LANE * AOI_LANE };
 
-/* Most go from one place of their block's interval to another; few points are in it. */
+/* Most entries stay within their block's interval, which has few points. */
 AOI_INLINE void walk_entries(list_mover *p, int first, int count, bool points) {
     for (const list_entry *e = p->entries + first; e < p->entries + count; e++) {
         aoi_block *b = e->block;
@@ -220,9 +220,9 @@ static void run_entries(list_mover *p) {
     p->edges = p->count = 0;
 }
 
-/* The entry at this place, if there is one: whether there is cannot be predicted, so that is no branch. */
+/* Adds the entry at this place, if there is one, which is not predictable: without a branch. */
 AOI_INLINE void add_entry(list_mover *p, uint32_t *place, double to, uint32_t side, uint32_t own) {
-    uint32_t stands = *place != AOI_NONE, at = stands ? *place : 0; /* any block if it stands nowhere */
+    uint32_t stands = *place != AOI_NONE, at = stands ? *place : 0; /* any block if there is none */
     aoi_block *b = aoi_block_of(&p->g->lists, at);
     p->entries[p->count] = (list_entry){b, place, to, side, own};
     p->count += (int)stands;
@@ -277,7 +277,7 @@ static bool stays_near(const list_mover *p) {
     return true;
 }
 
-/* Takes the entries of near parts `to` somewhere. */
+/* Moves the entries of near parts to `to`. */
 AOI_INLINE void move_near_parts(list_mover *p, int dims, const double *to) {
     aoi_list *g = p->g;
     const aoi_world *w = p->world;
@@ -287,7 +287,7 @@ AOI_INLINE void move_near_parts(list_mover *p, int dims, const double *to) {
         aoi_level *y = g->levels + g->order[i];
         if (p->near || aoi_tiles_same(&y->map, p->from, p->to)) add_point(p, dims, y, to);
         if (!y->nodes && y->idle++ > w->entity_top)
-            p->world->untidy = true; /* keeping it has cost what dropping it costs */
+            p->world->untidy = true; /* keeping it has cost as much as dropping it */
     }
     run_entries(p);
 }
@@ -300,7 +300,7 @@ static void move_near(list_mover *p, const double *to) {
 
 /* ---- far parts --------------------------------------------------------------------------------------------------- */
 
-/* Tiles for what changes tiles, and a block for each entry that changes its own. */
+/* Reserves tiles for parts that change tiles, and a block for each entry that leaves its own. */
 static bool far_parts_ready(list_mover *p) {
     aoi_list *g = p->g;
     const aoi_world *w = g->head.world;

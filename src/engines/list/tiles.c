@@ -63,7 +63,7 @@ const char *aoi_tiles_check(const aoi_tile_map *t) {
 
 enum { FEW_POINTS = 8 }; /* in a tile */
 
-/* The word in which the place of an entry is remembered. */
+/* The word that stores the place of an entry. */
 static uint32_t *place_word(const aoi_list *g, uint32_t ref, uint32_t level, int axis, int parity) {
     int side = (int)(ref >> AOI_SIDE_SHIFT), dims = aoi_list_dims(g), high = side == AOI_HIGH;
     uint32_t slot = ref & AOI_SLOT_MASK;
@@ -99,7 +99,7 @@ bool aoi_point_ready(aoi_list *g, aoi_level *y, const double *at) {
     return aoi_tiles_make(m, &y->map, aoi_tiles_number(&y->map, at[0]), aoi_tiles_number(&y->map, at[1])) != AOI_NONE;
 }
 
-/* An entry in this tile's list beside which the entity's entry belongs: that of an entity close by, if there is one. */
+/* The place in this tile's list of an entity close by, near which the search begins, or AOI_NONE. */
 static uint32_t near_place(const aoi_list *g, const aoi_level *y, uint32_t tile, int axis, uint32_t entity) {
     uint32_t other = aoi_grid_beside(g->head.world->grid, entity);
     if (other == AOI_NONE) return AOI_NONE;
@@ -164,8 +164,7 @@ void aoi_level_drop(aoi_list *g, int i) {
     for (; i < g->level_count; i++) g->order[i] = g->order[i + 1];
 }
 
-/* All entities into a new level, one after the other as they are beside each other on the map: a search of a place in a
- * long list then begins close to it. */
+/* Adds all entities to a new level in the order of the map, so that searches in long lists begin close by. */
 static bool populate(aoi_list *g, aoi_level *y) {
     aoi_world *w = g->head.world;
     aoi_memory *m = aoi_list_memory(g);
@@ -215,12 +214,12 @@ double aoi_level_side(double hint, double least) {
     return isinf(least) ? INFINITY : fmax(ldexp(1, e + !(e & 1)), AOI_LEAST_SIDE);
 }
 
-/* The level for nodes of this reach; where one of up to four times the side is there already, that one.  Tiles so small
- * that they hold hardly any points cost memory and save nothing: they are made larger, towards the next level. */
+/* The level for nodes of this reach; an existing one may have up to four times the side.  Tiles that would hold hardly
+ * any points cost memory and save nothing: they are made larger, towards the next level. */
 aoi_level *aoi_level_for(aoi_list *g, double reach) {
     if (reach == 0 && g->level_count) return g->levels + g->order[0];
     double side = reach == 0 && !(g->hint > 0) ? AOI_DEFAULT_SIDE : aoi_level_side(g->hint, 2.5 * reach);
-    bool full = g->level_count == AOI_MOST_LEVELS; /* then the last is one tile, for all that fit nowhere else */
+    bool full = g->level_count == AOI_MOST_LEVELS; /* then the last one is a single tile for all the rest */
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         const aoi_tile_map *t = &y->map;
@@ -235,7 +234,7 @@ aoi_level *aoi_level_for(aoi_list *g, double reach) {
 
 /* ---- invariants -------------------------------------------------------------------------------------------------- */
 
-/* Whether the entry stands, with this value's key, in exactly the tiles of the span. */
+/* Whether the entry is in exactly the tiles of the span, with the key of this value. */
 static bool stands(aoi_list *g, const aoi_level *y, const aoi_span *s, int axis, uint32_t ref, double value) {
     uint32_t level = (uint32_t)(y - g->levels);
     for (int32_t ty = s->y0; ty <= s->y1; ty++)

@@ -74,7 +74,7 @@ bool aoi_tiles_make_all(aoi_memory *m, aoi_tile_map *t, const aoi_span *s);
 static inline bool aoi_tiles_want_tidy(const aoi_tile_map *t) {
     return t->empty >= 32 && t->empty >= t->used / 4;
 }
-void aoi_tiles_tidy(aoi_tile_map *t); /* forgets empty tiles when there are many */
+void aoi_tiles_tidy(aoi_tile_map *t); /* removes empty tiles if there are many */
 void aoi_tiles_close(aoi_memory *m, aoi_tile_map *t);
 const char *aoi_tiles_check(const aoi_tile_map *t);
 
@@ -104,7 +104,7 @@ static inline int aoi_tiles_parity(int axis, int32_t tx, int32_t ty) {
     return axis == 0 ? ty & 1 : axis == 1 ? tx & 1 : (tx & 1) * 2 + (ty & 1);
 }
 
-/* From where the keys of a tile's list count: its lower corner on this axis.  The height has none, nor has an infinite tile. */
+/* The base of the keys of a tile's list: its lower corner on this axis; 0 for the height and for an infinite tile. */
 static inline double aoi_tiles_base(const aoi_tile_map *t, int axis, int32_t tx, int32_t ty) {
     double corner = axis < 2 ? t->side * (axis == 0 ? tx : ty) : 0;
     return isfinite(corner) ? corner : 0;
