@@ -1,9 +1,9 @@
 /* bytes.h - numbers as bytes, the same on every machine: little-endian, doubles by their bits, integers as varints.
  *
- *   300  ->  [ 1 0101100 | 0 0000010 ]    seven bits a byte, the lowest first; the top bit says that more follow
+ *   300  ->  [ 1 0101100 | 0 0000010 ]    seven bits a byte, the lowest first; the top bit: more follow
  *
- * Zigzag folds a sign into the lowest bit, so that small negative numbers are short, too.  Writers append at a pointer and
- * return the one behind; readers know the end, and read 0 once something is missing. */
+ * Zigzag folds a sign into the lowest bit, so that small negative numbers are short, too.  Writers append at a pointer
+ * and return the one behind; readers know the end, and read 0 once something is missing. */
 #ifndef AOI_BYTES_H
 #define AOI_BYTES_H
 
@@ -50,7 +50,7 @@ static inline unsigned char *aoi_put_doubles(unsigned char *p, const double *v, 
 AOI_INLINE unsigned char *aoi_put_varint(unsigned char *p, uint64_t v) {
     if (v < 1u << 21) {
         uint64_t two = (0x7F - v) >> 63, three = (0x3FFF - v) >> 63;
-        v += v & ~UINT64_C(0x7F); /* what is above the lowest seven bits goes up by one */
+        v += v & ~UINT64_C(0x7F); /* shifts the bits above the lowest seven by one */
         v += v & ~UINT64_C(0x7FFF);
         (void)aoi_put_bytes(p, v | two << 7 | three << 15, 4);
         return p + 1 + two + three;
@@ -70,7 +70,7 @@ static inline uint32_t aoi_varint_size(uint64_t v) {
     return n;
 }
 
-/* ---- reading what is known to be there ---------------------------------------------------------------------------- */
+/* ---- reading what is known to be there --------------------------------------------------------------------------- */
 
 static inline uint64_t aoi_peek_bytes(const unsigned char *p, int n) {
     uint64_t v = 0;
@@ -85,11 +85,11 @@ static inline double aoi_peek_double(const unsigned char *p) {
     return v;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct aoi_bytes {
     const unsigned char *at, *end;
-    bool cut;    /* there were not enough of them */
+    bool cut;    /* the message is too short */
     bool padded; /* a varint had more than it needs, or more than 64 bits */
 } aoi_bytes;
 
@@ -122,7 +122,7 @@ static inline int64_t aoi_get_signed(aoi_bytes *b) {
     return (int64_t)aoi_unzigzag(aoi_get_varint(b));
 }
 
-/* At most the number of `size` byte things that can still follow: room may be made for so many. */
+/* A count of items of `size` bytes, no more than can still follow, so that room may be made for them. */
 static inline uint64_t aoi_get_count(aoi_bytes *b, size_t size) {
     uint64_t n = aoi_get_varint(b);
     if (n <= (uint64_t)(b->end - b->at) / size) return n;

@@ -13,7 +13,7 @@ typedef struct aoi_crc32 {
 
 void aoi_crc32_open(aoi_crc32 *c); /* some microseconds */
 
-/* The checksum of what gave `before`, 0 at first, and these bytes. */
+/* Continues the checksum `before`, 0 at first, with these bytes. */
 uint32_t aoi_crc32_of(const aoi_crc32 *c, uint32_t before, const void *bytes, size_t size);
 
 #endif

@@ -31,7 +31,7 @@ bool aoi_index_reserve(aoi_memory *m, aoi_index *ix, size_t count) {
     if (count <= ix->size / 4u * 3) return true;
     size_t size = ix->size ? ix->size : 16, most = SIZE_MAX / 2 / sizeof *ix->slots;
     if (most > UINT32_MAX / 4) most = UINT32_MAX / 4;
-    if (count > most / 4 * 3) return false; /* asked first: doubling must end, in 32 bits as well */
+    if (count > most / 4 * 3) return false; /* tested first: doubling must end, in 32 bits as well */
     while (count > size / 4 * 3) size *= 2;
     aoi_index to = {.size = (uint32_t)size, .count = ix->count};
     to.slots = aoi_resize(m, NULL, 0, size * sizeof *to.slots);
@@ -61,7 +61,7 @@ void aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value) {
     if (gap == AOI_NONE) return;
     for (uint32_t i = (gap + 1) & mask; ix->slots[i].value != AOI_NONE; i = (i + 1) & mask) {
         uint32_t home = ix->slots[i].hash & mask;
-        if (((i - home) & mask) >= ((i - gap) & mask)) { /* its probe path goes over the gap */
+        if (((i - home) & mask) >= ((i - gap) & mask)) { /* its probe path crosses the gap */
             ix->slots[gap] = ix->slots[i];
             gap = i;
         }

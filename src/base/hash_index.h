@@ -3,7 +3,8 @@
  *   slots  [ hash | value ] [ 0 | none ] [ hash | value ] ...    open addressing, linear probing, a power of two;
  *                                                                the whole hash is kept, so a removal can close the gap
  *                                                                (Knuth, TAOCP 3, 6.4, algorithm R) and growth needs no keys.
- * To look up:  for (uint32_t at = AOI_SEEK, v; (v = aoi_index_next(ix, hash, &at)) != AOI_NONE;) if (key of v matches) ...
+ * To look up:  for (uint32_t at = AOI_SEEK, v; (v = aoi_index_next(ix, hash, &at)) != AOI_NONE;) if (key of v matches)
+ * ...
  */
 #ifndef AOI_INDEX_H
 #define AOI_INDEX_H
@@ -30,12 +31,10 @@ static inline uint32_t aoi_pair_hash(uint32_t a, uint32_t b) {
     return aoi_hash64((uint64_t)a << 32 | b);
 }
 
-/* Keys that may come from outside, ids above all: the host's clients may choose theirs so that they collide.  Under a key
- * that they do not know any two of them collide as seldom as random numbers do, whatever they are (pair-multiply-shift:
- * Thorup, High speed hashing for integers and strings, 2015, 3.5).  It keeps ids that follow one another evenly apart,
- * which under some keys is a multiple of the index's size: a mix that loses nothing comes behind it.
- * Slots are dealt out one after the other, so that those who can choose ids cannot choose slots: pairs of slots have
- * aoi_hash64. */
+/* For keys from outside, above all ids, which clients may choose so that they collide.  Under a secret key any two ids
+ * collide as rarely as random numbers (pair-multiply-shift: Thorup, High speed hashing for integers and strings, 2015,
+ * 3.5).  It spaces consecutive ids evenly, under some keys by a multiple of the index's size, so a bijective mix
+ * follows.  Slots are assigned in order and cannot be chosen: pairs of slots use aoi_hash64. */
 typedef struct aoi_hash_key {
     uint64_t a, b, c;
 } aoi_hash_key;
@@ -46,13 +45,13 @@ static inline uint32_t aoi_hash_keyed(const aoi_hash_key *key, uint64_t k) {
     return h ^ h >> 15;
 }
 
-/* Ids that follow one another share a line of the index: most hosts go through theirs in some order. */
+/* Consecutive ids share a cache line of the index: most hosts process them in order. */
 static inline uint32_t aoi_id_hash(const aoi_hash_key *key, int64_t id) {
     return aoi_hash_keyed(key, (uint64_t)id >> 3) << 3 | (uint32_t)((uint64_t)id & 7);
 }
 
-/* Another key at every call, of the time and the address of its owner; the order of entries in an index follows from it,
- * and nothing else: no index is ever walked. */
+/* A new key at every call, from the time and the address of its owner.  It only affects the order of entries in an
+ * index, and no index is ever walked. */
 aoi_hash_key aoi_new_hash_key(const void *owner);
 
 static inline uint32_t aoi_index_next(const aoi_index *ix, uint32_t hash, uint32_t *at) {
@@ -69,7 +68,7 @@ static inline uint32_t aoi_index_next(const aoi_index *ix, uint32_t hash, uint32
     }
 }
 
-/* Asks for the memory of a look-up. */
+/* Prefetches the slot of a look-up. */
 static inline void aoi_index_fetch(const aoi_index *ix, uint32_t hash) {
     if (ix->size) AOI_PREFETCH(ix->slots + (hash & (ix->size - 1)));
 }

@@ -7,7 +7,7 @@ void *aoi_resize(aoi_memory *m, void *ptr, size_t osize, size_t nsize) {
     if (!ptr && nsize == 0) return NULL;
     void *p = m->alloc(m->ud, ptr, ptr ? osize : 0, nsize);
     if (!p && nsize > 0) {
-        if (nsize <= osize) p = ptr; /* a host that may refuse to shrink: the block simply stays larger */
+        if (nsize <= osize) p = ptr; /* the host refuses to shrink: the block stays larger */
         else return NULL;
     }
     m->used += nsize - (ptr ? osize : 0);
@@ -40,7 +40,7 @@ bool aoi_grow_filled(aoi_memory *m, void **items, uint32_t *cap, size_t need, si
     return true;
 }
 
-/* A block is a line longer than its items; the byte before them tells how far into the block they start. */
+/* A block is a line longer than its items; the byte before them is their offset in the block. */
 static unsigned char *block_of(void *items) {
     unsigned char *p = items;
     return p ? p - p[-1] : NULL;

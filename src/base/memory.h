@@ -11,7 +11,7 @@ typedef struct aoi_memory {
     size_t used; /* bytes held */
 } aoi_memory;
 
-/* As aoi_alloc: NULL when refused, and then the old block stands as it was. */
+/* As aoi_alloc: NULL when refused; the old block stays valid then. */
 void *aoi_resize(aoi_memory *m, void *ptr, size_t osize, size_t nsize);
 
 /* Makes room for `need` items of `size` bytes in the array *items of *cap; grows by half.  False when refused. */
@@ -20,7 +20,7 @@ bool aoi_grow(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t si
 /* The same, for `need` items and no more. */
 bool aoi_grow_to(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size);
 
-/* As aoi_grow; what is new are copies of a value. */
+/* As aoi_grow; new items are copies of a value. */
 bool aoi_grow_filled(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size, const void *value);
 
 /* The same for items of a whole number of cache lines: each item starts where a line starts. */
@@ -39,7 +39,7 @@ void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size);
 
 #define AOI_FREE(m, items, cap) ((void)aoi_resize((m), (items), (size_t)(cap) * sizeof *(items), 0))
 
-/* Likewise, for an array that is used on: none is left of it. */
+/* The same, and leaves an empty array. */
 #define AOI_CLEAR(m, items, cap) (AOI_FREE(m, items, cap), (items) = NULL, (cap) = 0)
 
 #define AOI_GROW_LINES(m, items, cap, need)                                                                            \

@@ -1,4 +1,4 @@
-/* platform.h - what compilers spell differently: inlining, prefetching, cache lines.  Without GNU extensions every macro
+/* platform.h - compiler extensions: inlining, prefetching, cache lines.  Without GNU extensions every macro
  * has a portable fallback with the same meaning. */
 #ifndef AOI_PLATFORM_H
 #define AOI_PLATFORM_H

@@ -1,12 +1,12 @@
-/* simd.h - vectors of 16 bytes, and the questions to neighbours in memory that are asked with them.
+/* simd.h - vectors of 16 bytes, and tests of consecutive numbers in memory with them.
  *
  *   aoi_i16x8   int16_t      aoi_f32x4   float       aoi_m64x2   a comparison of aoi_f64x2
  *   aoi_i32x4   int32_t      aoi_f64x2   double
  *
- * An operation is a row of a table: for SSE2, which every x86-64 has, for NEON, and for any processor, where x and y are
- * the numbers of one lane; all three give the same bits.  Sums of integers are modulo 2^16 and 2^32; a comparison gives all
- * ones or 0, that of floats in an aoi_i32x4.  Wider instructions saved a twentieth of a move and are not used.
- * AOI_PORTABLE chooses the last column everywhere. */
+ * An operation is a row of a table: for SSE2, which every x86-64 has, for NEON, and for any processor, where x and y
+ * are the numbers of one lane; all three give the same bits.  Sums of integers are modulo 2^16 and 2^32; a comparison
+ * gives all ones or 0, that of floats in an aoi_i32x4.  Wider instructions saved a twentieth of a move and are not
+ * used. AOI_PORTABLE chooses the last column everywhere. */
 #ifndef AOI_SIMD_H
 #define AOI_SIMD_H
 
@@ -368,7 +368,7 @@ static inline aoi_i16x8 aoi_i16_not(aoi_i16x8 a) {
     return aoi_i16_xor(a, aoi_i16_all(-1));
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------------------------- */
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 /* Bit i: lo <= key[i] <= hi, for eight keys.  They read whole lanes: up to seven keys too many. */
 enum { AOI_LANE = 8 };
@@ -401,7 +401,7 @@ AOI_INLINE uint64_t aoi_lanes_many(const float *key, int n, float lo, float hi) 
     return bits;
 }
 
-/* Of two numbers, as one instruction without a branch, which would often be mispredicted. */
+/* Minimum and maximum of two numbers, as one instruction instead of a branch that is often mispredicted. */
 static inline float aoi_lanes_least(float a, float b) {
     return a < b ? a : b;
 }
@@ -410,7 +410,7 @@ static inline float aoi_lanes_most(float a, float b) {
     return a > b ? a : b;
 }
 
-/* The greatest of n numbers of which none is negative; 0 of none. */
+/* The greatest of n numbers, none of which is negative; 0 if n is 0. */
 static inline float aoi_lanes_greatest(const float *numbers, uint32_t n) {
     aoi_f32x4 four = aoi_f32_all(0);
     float greatest[4];
@@ -421,7 +421,7 @@ static inline float aoi_lanes_greatest(const float *numbers, uint32_t n) {
     return aoi_lanes_most(aoi_lanes_most(greatest[0], greatest[1]), aoi_lanes_most(greatest[2], greatest[3]));
 }
 
-/* Squared distances from (x, y) of n places, each two numbers in a row, of those `which` says; whole lanes of four. */
+/* Squared distances from (x, y) of n places, pairs of numbers, chosen by index in `which`; whole lanes of four. */
 static inline void aoi_lanes_distances2(const float *places, const uint32_t *which, uint32_t n, float x, float y,
                                         float *out) {
     const float at[2] = {x, y};
@@ -437,7 +437,7 @@ static inline void aoi_lanes_distances2(const float *places, const uint32_t *whi
     }
 }
 
-/* Steps of a stair that n numbers have passed: of those up to `many` they are above outside[k].  Whole lanes of four.
+/* Counts for each of n numbers the steps k < many with outside[k] below it.  Whole lanes of four.
  * True if any lies between inside[k] and outside[k], bounds included, or is infinite. */
 static inline bool aoi_lanes_steps(const float *numbers, uint32_t n, const float *inside, const float *outside,
                                    uint32_t many, uint32_t *steps) {
@@ -483,7 +483,7 @@ static inline uint64_t aoi_lanes_mask(int n) {
     return ((uint64_t)1 << n) - 1;
 }
 
-/* ---- two axes at once ---------------------------------------------------------------------------------------------- */
+/* ---- two axes at once -------------------------------------------------------------------------------------------- */
 
 /* Whether lo <= p <= hi on both. */
 static inline bool aoi_lanes_both(aoi_f64x2 lo, aoi_f64x2 p, aoi_f64x2 hi) {

@@ -1,7 +1,7 @@
-/* choose.c - scale, lines and bins of a tick: what suits the nodes of a sample and the places of the movers.
+/* choose.c - chooses scale, lines and bins of a tick by a sample of nodes and the places of movers.
  *
- * Nothing but speed depends on the choice: nodes that reach farther than it allows are looked at one by one, entities that
- * go farther by themselves, and places that it has no bins for share some. */
+ * The choice only affects speed: nodes that reach farther than it allows, and entities that move farther, are judged
+ * one by one, and places without bins of their own share bins. */
 #include <stdlib.h>
 
 #include "tick/join.h"
@@ -13,7 +13,7 @@ typedef struct join_sample {
     uint32_t node[JOIN_SAMPLE];
 } join_sample;
 
-/* The i-th of n numbers in no order below `top`, all of them if they are few. */
+/* The i-th of n scattered numbers below `top`; i itself if top is at most n. */
 static uint32_t join_pick(uint32_t i, uint32_t n, uint32_t top) {
     return top <= n ? i : (uint32_t)((uint64_t)(i * UINT32_C(2654435769)) * top >> 32);
 }
@@ -23,7 +23,7 @@ static void join_add_sample(const aoi_world *w, join_sample *out, uint32_t n) {
     if (aoi_is_live(r->generation) && join_is_watching(r) && out->count < JOIN_SAMPLE) out->node[out->count++] = n;
 }
 
-/* Where most slots are unused, or of nodes without events, all are looked at. */
+/* Scans all slots if most are unused, or have nodes without events. */
 static void join_take_sample(const aoi_world *w, join_sample *out) {
     uint32_t n = w->node_top < JOIN_SAMPLE ? w->node_top : JOIN_SAMPLE;
     out->count = 0;
@@ -33,13 +33,13 @@ static void join_take_sample(const aoi_world *w, join_sample *out) {
     for (uint32_t i = 0; i < w->node_top && out->count < JOIN_SAMPLE; i++) join_add_sample(w, out, i);
 }
 
-/* ---- what most have in common ------------------------------------------------------------------------------------- */
+/* ---- the usual areas ------------------------------------------------------------------------------------- */
 
 static bool join_same_carrier(const aoi_world *w, uint32_t n, uint32_t m) {
     return join_are_alike(w, w->entities[w->nodes[n].owner].nodes, w->entities[w->nodes[m].owner].nodes);
 }
 
-/* Whether what its nodes see sees them, if it has the like, and whether they are one probe. */
+/* Whether two carriers of these nodes see each other or neither does, and the nodes make one probe. */
 static bool join_is_mutual(const join_tick *t, uint32_t first) {
     const aoi_world *w = t->world;
     const aoi_node_record *f = w->nodes + first;
@@ -55,7 +55,7 @@ static bool join_is_mutual(const join_tick *t, uint32_t first) {
     return true;
 }
 
-/* A node whose carrier more than half of a sample are like, or AOI_NONE (Boyer and Moore 1981). */
+/* A node with the same areas on its carrier as more than half of the sample, or AOI_NONE (Boyer and Moore 1981). */
 static uint32_t join_majority(const aoi_world *w, const join_sample *s) {
     uint32_t most = AOI_NONE, lead = 0, votes = 0;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -72,9 +72,9 @@ static void join_choose_usual(join_tick *t, const join_sample *s) {
     if (first != AOI_NONE && join_is_mutual(t, first)) t->usual.node = first;
 }
 
-/* ---- how far ------------------------------------------------------------------------------------------------------ */
+/* ---- how far ----------------------------------------------------------------------------------------------------- */
 
-typedef struct join_movers { /* some of those that move */
+typedef struct join_movers { /* a sample of the movers */
     uint32_t count;
     double step[JOIN_FAR_SAMPLE], at[2][JOIN_FAR_SAMPLE], size[JOIN_FAR_SAMPLE]; /* size: greatest coordinate */
 } join_movers;
@@ -97,8 +97,8 @@ static int join_exponent(double v) {
     return e;
 }
 
-/* No more than one in so many numbers are above, by their exponents; of the others the greatest, and a little more, or it
- * would be that of the sample alone. */
+/* A bound that at most one in `most` numbers exceeds, by exponents: slightly more than the greatest of the others, so
+ * that it holds for more than the sample. */
 static double join_quantile(const double *numbers, uint32_t count, uint32_t most) {
     int exponents[JOIN_SAMPLE], top = -1000;
     for (uint32_t i = 0; i < count; i++) {
@@ -115,14 +115,14 @@ static double join_quantile(const double *numbers, uint32_t count, uint32_t most
     return (floor(greatest / step) + 2) * step;
 }
 
-/* How far items may go: most movers, but not much farther than areas reach. */
+/* The longest move of an item: that of most movers, but not much farther than areas reach. */
 static double join_choose_step(const join_tick *t, const join_movers *m) {
     double least = t->reach / 4, farthest = t->space->moves.farthest;
     if (farthest <= least) return farthest;
     return fmin(fmax(fmin(join_quantile(m->step, m->count, JOIN_MOST_FAR), t->reach), least), farthest);
 }
 
-/* Where doubles do not suffice all nodes are wide. */
+/* If doubles do not suffice, all nodes are wide. */
 static void join_choose_scale(join_tick *t, const join_sample *s, const join_movers *m) {
     double reach[JOIN_SAMPLE];
     for (uint32_t i = 0; i < s->count; i++) {
@@ -139,13 +139,13 @@ static void join_choose_scale(join_tick *t, const join_sample *s, const join_mov
     t->scale = 1;
 }
 
-/* ---- lines and bins ----------------------------------------------------------------------------------------------- */
+/* ---- lines and bins ---------------------------------------------------------------------------------------------- */
 
 static double join_most_cells(const join_tick *t) {
     return fmin(t->world->entity_count + 64.0, 0x1p26);
 }
 
-/* Lines are half as high as the farthest areas reach, where they are no more than items; else as high. */
+/* Lines are half as high as the farthest areas reach, unless there would be more lines than items; then as high. */
 static void join_choose_lines(join_tick *t) {
     const aoi_travel *m = &t->space->moves;
     double most = join_most_cells(t), extent[2], margin = (t->range + 2) / t->scale;
@@ -166,9 +166,9 @@ static int join_by_number(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* As many as the window has, but not many more than items; no fewer than a watcher looks at, and as many again.  Odd
- * numbers: what shares a bin then differs in its coordinates, which are modulo a power of two.  If some have to be shared
- * the first turn of the torus lies around the middle of the movers. */
+/* As many bins and lines as the window has, but not many more than items, and at least twice those that a watcher
+ * scans.  The numbers are odd, so that items far apart in one bin differ in their coordinates modulo a power of two.
+ * If bins must be shared, the first turn of the torus is around the middle of the movers. */
 static void join_choose_torus(join_tick *t, join_movers *m) {
     const int bits[2] = {t->bin_bits, t->line_bits};
     double most = 2 * join_most_cells(t), n[2], least[2];
@@ -191,7 +191,7 @@ static void join_choose_torus(join_tick *t, join_movers *m) {
     }
 }
 
-/* Of all heights, that of an item where it was included. */
+/* Bounds all heights, before and after. */
 static void join_bound_heights(join_tick *t) {
     const aoi_world *w = t->world;
     double low = INFINITY, high = -INFINITY;

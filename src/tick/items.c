@@ -1,4 +1,4 @@
-/* items.c - entities as items: which set and bin each is in, sorted by counting, and their columns. */
+/* items.c - entities as items: sets and bins, sorted by counting, and their columns. */
 #include "tick/join.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #define JOIN_FARTHEST                                                                                                  \
     0x1p49 /* beyond that a place in fixed point has no digits left, and a border is rounded by a unit */
 
-/* ---- places in fixed point ---------------------------------------------------------------------------------------- */
+/* ---- places in fixed point --------------------------------------------------------------------------------------- */
 
 static int64_t join_fixed(const join_tick *t, int axis, double v) {
     double k = (v - t->origin[axis]) * t->scale, most = 2 * JOIN_FARTHEST;
@@ -22,7 +22,7 @@ static inline uint32_t join_turn(int64_t k, uint32_t count) {
     return (uint32_t)(r < 0 ? r + count : r);
 }
 
-/* Whether a mover may be near: nothing else matters to what stands still. */
+/* Whether a mover may be near: a still entity far from all movers is no item. */
 AOI_INLINE bool join_in_window(const join_tick *t, const int64_t at[2]) {
     int64_t bin = at[0] >> t->bin_bits, line = at[1] >> t->line_bits;
     return (t->window[0] == INT64_MAX || (uint64_t)bin < (uint64_t)t->window[0]) &&
@@ -36,11 +36,11 @@ static bool join_is_remote(const join_tick *t, const double *at) {
     return remote;
 }
 
-/* An item before it is sorted in: its places in fixed point, where they are above 0. */
+/* An item before sorting: its places in fixed point, above 0. */
 typedef struct join_note {
     int32_t at[2], was[2];
     int32_t height, was_high;
-    uint32_t cell, bin; /* cell: or NOWHERE; with ELSEWHERE where it is some turns around the torus away */
+    uint32_t cell, bin; /* cell: or NOWHERE; with ELSEWHERE if turns of the torus away */
 } join_note;
 
 static AOI_NOINLINE void join_note_any(const join_tick *t, const double *is, const double *was, bool moves,
@@ -74,9 +74,9 @@ AOI_INLINE void join_note_place(const join_tick *t, const double *is, const doub
     if (t->world->dims == 3 && n->cell != JOIN_NOWHERE) join_note_height(t, is, was, n);
 }
 
-/* ---- sets --------------------------------------------------------------------------------------------------------- */
+/* ---- sets -------------------------------------------------------------------------------------------------------- */
 
-/* The number of a class's set, which is made when the first of it is met; below 0 when memory is refused. */
+/* Makes the set of a class at its first item; returns its number, below 0 when memory is refused. */
 static AOI_NOINLINE int join_new_set(join_tick *t, int class) {
     size_t cells = (size_t)t->bins * t->lines, to = cells * (size_t)(t->set_count + 1) + 1;
     if (!AOI_GROW_TO(&t->world->memory, t->first, t->first_cap, to)) return -1;
@@ -86,8 +86,7 @@ static AOI_NOINLINE int join_new_set(join_tick *t, int class) {
     return t->set_of[class] = t->set_count++;
 }
 
-/* Counts an item that has its cell among those of a set, and gives it that among those of all; false when memory is
- * refused. */
+/* Counts an item, and turns its cell in the set into a cell among all sets; false when memory is refused. */
 AOI_INLINE bool join_count_item(join_tick *t, int class, uint64_t kind, join_note *n) {
     int set = t->set_of[class];
     if (set < 0 && (set = join_new_set(t, class)) < 0) return false;
@@ -98,9 +97,9 @@ AOI_INLINE bool join_count_item(join_tick *t, int class, uint64_t kind, join_not
     return true;
 }
 
-/* ---- all entities ------------------------------------------------------------------------------------------------- */
+/* ---- all entities ------------------------------------------------------------------------------------------------ */
 
-/* Its nodes that are looked at one by one; false when memory is refused. */
+/* Lists its nodes that are judged one by one, wide ones or all; false when memory is refused. */
 static bool join_note_wide(join_tick *t, uint32_t entity, bool all) {
     const aoi_world *w = t->world;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
@@ -123,7 +122,7 @@ static AOI_NOINLINE bool join_note_far(join_tick *t, uint32_t entity, bool remot
     return join_note_wide(t, entity, remote);
 }
 
-/* Notes an entity, NOWHERE if it is no item; false when memory is refused.  careful: some go far, or are remote. */
+/* Notes an entity, NOWHERE if it is no item; false when memory is refused.  careful: some movers are far or remote. */
 AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t entity, bool careful, join_note *note) {
     const aoi_world *w = f->world;
     const aoi_entity_record *r = w->entities + entity;
@@ -147,7 +146,7 @@ static bool join_note_all(join_tick *t, join_note *notes) {
     const aoi_world *w = t->world;
     const aoi_travel *m = &t->space->moves;
     bool careful = m->farthest > t->step || join_is_remote(t, m->lo) || join_is_remote(t, m->hi);
-    const join_tick frame = *t; /* in registers: what is counted might be any number of it */
+    const join_tick frame = *t; /* in registers: the counters might alias it */
     for (uint32_t e = 0; e < w->entity_top; e++) {
         notes[e].cell = JOIN_NOWHERE;
         if (!aoi_is_live(w->entities[e].generation)) continue;
@@ -156,7 +155,7 @@ static bool join_note_all(join_tick *t, join_note *notes) {
     return true;
 }
 
-/* ---- sorting ------------------------------------------------------------------------------------------------------ */
+/* ---- sorting ----------------------------------------------------------------------------------------------------- */
 
 AOI_INLINE void join_place_item(join_tick *t, const join_note *n, uint32_t entity, bool tall) {
     uint32_t k = t->first[(n->cell & ~JOIN_ELSEWHERE) + 1]++;
@@ -169,7 +168,7 @@ AOI_INLINE void join_place_item(join_tick *t, const join_note *n, uint32_t entit
     t->column[2][k] = (uint16_t)n->height, t->column[5][k] = (uint16_t)n->was_high;
 }
 
-/* Those that go far have two items, one at either place; counted, or placed. */
+/* Counts or places the two items, one at either place, of each entity that goes far. */
 static bool join_add_far(join_tick *t, bool place) {
     const aoi_world *w = t->world;
     for (uint32_t i = 0; i < t->far_count; i++)

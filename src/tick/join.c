@@ -31,7 +31,7 @@ static void join_close_strip(join_strip *o) {
     AOI_FREE(o->memory, o->changes, o->change_cap);
 }
 
-/* What a strip has found, in the events' order. */
+/* Records the changes of a strip. */
 static bool join_merge(join_tick *t, join_strip *o) {
     aoi_space *s = t->space;
     if (!o->failed) aoi_record_changes(s, o->changes, o->change_count);

@@ -1,5 +1,5 @@
-/* join.h - a tick that moves many, judged when all have arrived: pairs of nodes and targets whose zone is another than
- * before.  It is the space's own, the same for every engine, which only puts the movers in place.
+/* join.h - judges a tick with many movers when all are in place: finds the pairs of nodes and targets whose zone has
+ * changed.  The space does it, the same for every engine, which only puts the movers in place.
  *
  *   line   | | | |i| | | | |    All entities are items, sorted by bins, line by line, so that bins side by side are one
  *   line   |#|#|#|#|#|#|#|#|    span of memory.  Columns of 16 bits have where each is and was, in fixed point.  A
@@ -13,18 +13,18 @@
  *   verdicts.c  hits -> changes: by the columns where they are sure, else by the rule on doubles
  *   wide.c      areas too large for 16 bits, one by one, over what the grid finds around them
  *
- * Sets.  Items that move and items that stand still are sorted apart, as two that stand still do not change.  Most
- * watchers often carry the same areas, as far to the left as to the right: what one of them sees the other does, so that
- * these are a set of their own and a couple of them is compared once, for both.  An entity that goes far is no item: it
- * looks around both its places by itself, in both directions.
+ * Sets.  Moving and still items are sorted apart, as two still items do not change.  Often most watchers carry the same
+ * symmetric areas: two of them see each other or neither does, so these are a set of their own and a mutual pair is
+ * compared once, for both.  An entity that goes far is no item: it is compared at both its places, in both directions.
  *
  * Lines go in strips.  A strip reads the items and writes its own buffer, and buffers are recorded in the order of the
  * strips: strips may run at the same time, and the events are the same.
  *
- * Bins and lines that would outnumber the items wrap around like those of a torus, so that places far from each other may
- * share a bin: pairs found around the seam, or of items that stand elsewhere, are judged on doubles.
+ * Bins and lines that would outnumber the items wrap around like those of a torus, so that places far from each other
+ * may share a bin: pairs found around the seam, or of items some turns away, are judged on doubles.
  *
- * Layers count where a pair is judged (visibility.c); targets with an extent have no kind here, and are the space's own.
+ * Layers count when a pair is judged (visibility.c); targets with an extent have no kind here, and the space judges
+ * them.
  *
  * Method: a self-join by a grid over structures of arrays, sorted anew by counting. */
 #ifndef AOI_JOIN_H
@@ -35,20 +35,20 @@
 enum {
     JOIN_LANES = 16,      /* compared at once */
     JOIN_LINE_BITS = 14,  /* the highest line, in fixed point */
-    JOIN_LARGEST = 16000, /* what a border and two moves may be together */
-    JOIN_ROUNDED = 12,    /* how much farther is looked, as places are cut off */
+    JOIN_LARGEST = 16000, /* most that a border and two moves may be together */
+    JOIN_ROUNDED = 12,    /* extra range, as places are cut off */
     JOIN_BORDERS = 3,     /* of a probe */
-    JOIN_HITS = 64,       /* gathered before they are looked at */
-    JOIN_PROBES = 256     /* of watchers that are scanned together */
+    JOIN_HITS = 64,       /* gathered before they are decided */
+    JOIN_PROBES = 256     /* scanned together */
 };
 
-#define JOIN_ELSEWHERE (UINT32_C(1) << 31) /* of a reference: the item stands some turns around the torus away */
+#define JOIN_ELSEWHERE (UINT32_C(1) << 31) /* of a reference: the item is some turns of the torus away */
 
-enum { /* what an item is: its set */
+enum { /* classes of items, one set each */
        JOIN_STILL = 1,
-       JOIN_ODD = 2,     /* does not carry the usual areas, and those alone */
-       JOIN_ARRIVED = 4, /* one that has gone far, where it is */
-       JOIN_GONE = 5,    /* the same, where it was */
+       JOIN_ODD = 2,     /* carries other than the usual areas */
+       JOIN_ARRIVED = 4, /* goes far: at its place after the move */
+       JOIN_GONE = 5,    /* the same, before the move */
        JOIN_CLASSES = 6
 };
 
@@ -60,14 +60,14 @@ typedef struct join_probe {
     uint64_t mask;
     uint32_t item, line, node[JOIN_BORDERS];     /* nodes: one, or one for each border */
     uint32_t sides;                              /* shaped: the first of its sides */
-    int16_t left, right, low, high;              /* where to look, two moves included */
+    int16_t left, right, low, high;              /* range of targets, two moves included */
     int16_t extent[3];                           /* 0 on an axis that is round */
-    int16_t out[JOIN_BORDERS], in[JOIN_BORDERS]; /* surely out beyond, surely in within */
+    int16_t out[JOIN_BORDERS], in[JOIN_BORDERS]; /* surely out above, surely in below */
     int16_t in_height;
     uint8_t kind, borders, nodes, side_count;
     bool keeps, polygon;
     bool any;    /* a sector of more than half a turn */
-    bool turned; /* the last two of its sides are as they were before */
+    bool turned; /* its last two sides are the ones before the turn */
 } join_probe;
 
 typedef struct join_side { /* of a shape: a * x + b * y is below low, or above high, or not sure */
@@ -81,9 +81,9 @@ typedef struct join_set {
     uint8_t class;
 } join_set;
 
-typedef struct join_usual { /* the areas that most watchers carry, and those alone */
-    uint32_t node;          /* the first of one that does, or AOI_NONE */
-    uint64_t mask;          /* of all of them together */
+typedef struct join_usual { /* the areas that most watchers carry, and no others */
+    uint32_t node;          /* the first node of one of them, or AOI_NONE */
+    uint64_t mask;          /* all of their masks */
 } join_usual;
 
 typedef struct join_tick {
@@ -91,7 +91,7 @@ typedef struct join_tick {
     aoi_world *world;
     double origin[3], scale; /* fixed-point units per unit of length */
     double reach;            /* of nodes that are not wide */
-    double step;             /* items have gone no farther on an axis */
+    double step;             /* longest move of an item on an axis */
     double low, high;        /* of all heights, two moves included */
     join_usual usual;
     int line_bits, bin_bits;
@@ -107,7 +107,7 @@ typedef struct join_tick {
     uint32_t count;
     uint32_t *far;    /* entities that go far */
     uint32_t *remote; /* entities too far away for fixed point, which move */
-    uint32_t *wide;   /* nodes that are looked at one by one */
+    uint32_t *wide;   /* nodes that are judged one by one */
     uint32_t first_cap, ref_cap, column_cap[6], bin_cap, height_cap, far_cap, far_count, remote_cap, remote_count,
         wide_cap, wide_count;
 } join_tick;
@@ -126,7 +126,7 @@ static inline uint32_t join_probe_index(const join_hit *h) {
 }
 
 enum { JOIN_MUTUAL = 1 << 16, JOIN_UNSURE = 1 << 17 }; /* bits of a hit beside the lanes' */
-enum { JOIN_FAR = JOIN_MANY | JOIN_SHAPED };           /* no kind of probe: hits of those that go far */
+enum { JOIN_FAR = JOIN_MANY | JOIN_SHAPED };           /* no kind of probe: hits of entities that go far */
 
 typedef struct join_pair {
     uint32_t node, target;
@@ -151,19 +151,19 @@ typedef struct join_strip { /* what a strip writes */
  * O(items * items in the bins around them). */
 bool aoi_tick_join(aoi_space *s);
 
-/* ---- its parts ----------------------------------------------------------------------------------------------------- */
+/* ---- its parts --------------------------------------------------------------------------------------------------- */
 
-bool aoi_join_choose(join_tick *t); /* false: no node needs to be looked at */
+bool aoi_join_choose(join_tick *t); /* false: no node can change */
 bool aoi_join_sort(join_tick *t);
 void aoi_join_free(join_tick *t);
 void aoi_join_probes_of(join_strip *o, uint32_t item, uint32_t entity); /* of its nodes that are not wide */
 bool aoi_join_is_wide(const join_tick *t, uint32_t node);
 void aoi_join_scan(join_strip *o, int set, uint32_t line, uint32_t end); /* watchers in these lines of a set */
-void aoi_join_decide(join_strip *o, int kind);                           /* at the hits of a kind */
+void aoi_join_decide(join_strip *o, int kind);                           /* the hits of a kind */
 void aoi_join_judge_undecided(join_strip *o);
 void aoi_join_judge_wide(join_strip *o);
 
-/* Whether moves can change what a node sees, or its events matter. */
+/* Whether moves can cause events or kept pairs of the node. */
 static inline bool join_is_watching(const aoi_node_record *n) {
     return (n->flags & (AOI_NODE_SILENT | AOI_NODE_KEEPS)) != AOI_NODE_SILENT && aoi_is_bounded(n);
 }
@@ -187,7 +187,7 @@ static inline bool join_goes_far(const join_tick *t, uint32_t entity) {
     return aoi_chebyshev(w->dims, w->entities[entity].pos, aoi_position_before(w, entity)) > t->step;
 }
 
-/* It may see other targets even where neither moves. */
+/* Such a node may see other targets even if neither moves. */
 static inline bool join_has_turned(const aoi_world *w, uint32_t node) {
     return (w->nodes[node].flags & AOI_NODE_TURNED) != 0;
 }
@@ -196,7 +196,7 @@ static inline uint64_t join_mask(const aoi_node_record *n) {
     return n->flags & AOI_NODE_OVERRIDES ? UINT64_MAX : n->mask;
 }
 
-/* The node that is so many after the first of its chain. */
+/* The node at a place in a chain, from 0 on. */
 static inline uint32_t join_nth_node(const aoi_world *w, uint32_t first, int place) {
     while (place-- > 0) first = w->nodes[first].next;
     return first;

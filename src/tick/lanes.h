@@ -1,4 +1,4 @@
-/* lanes.h - a watcher and sixteen items: which of them may have passed a border of its.
+/* lanes.h - compares a watcher with sixteen items: finds those that may have passed a border.
  *
  *             |<- in |   not sure   | out ->|      of the distance in fixed point, as it was and as it is
  *
@@ -18,7 +18,7 @@ typedef struct join_limits {      /* a probe in all lanes */
     aoi_i16x8 centre[6];          /* shaped */
     aoi_i16x8 out[JOIN_BORDERS], in[JOIN_BORDERS], in_height, extent[3];
     const aoi_i16x8 (*side)[5]; /* a, b, low, high, y */
-    int turn;                   /* how many sides after those that it has are those that it had */
+    int turn;                   /* offset of the sides before the turn */
     int borders, sides;
     bool any, polygon;
 } join_limits;
@@ -59,7 +59,7 @@ AOI_INLINE aoi_i16x8 join_load(const join_tick *t, int c, uint32_t k) {
     return aoi_i16_load(t->column[c] + k);
 }
 
-/* How far beyond the two edges of an axis. */
+/* The distance beyond the nearer edge of an axis. */
 AOI_INLINE aoi_i16x8 join_beyond(const join_limits *l, int c, aoi_i16x8 v) {
     return aoi_i16_most(aoi_i16_sub(v, l->upper[c]), aoi_i16_sub(l->lower[c], v));
 }
@@ -68,7 +68,7 @@ AOI_INLINE aoi_i16x8 join_square(aoi_i16x8 d) {
     return aoi_i16_high(d, d);
 }
 
-/* Of eight items from k on.  c: the first column, 0 for where they are, 3 for where they were. */
+/* Distances of eight items from k on.  c: the first column, 0 for the places after, 3 for those before. */
 AOI_INLINE aoi_i16x8 join_distance(const join_tick *t, uint32_t k, const join_limits *l, int c, int kind) {
     aoi_i16x8 x = join_load(t, c, k), y = join_load(t, c + 1, k);
     bool tall = (kind & JOIN_TALL) && !(kind & JOIN_SHAPED);
@@ -81,7 +81,7 @@ AOI_INLINE aoi_i16x8 join_distance(const join_tick *t, uint32_t k, const join_li
     return tall ? aoi_i16_most(d, join_beyond(l, c + 2, join_load(t, c + 2, k))) : d;
 }
 
-/* ---- sides -------------------------------------------------------------------------------------------------------- */
+/* ---- sides ------------------------------------------------------------------------------------------------------- */
 
 typedef struct join_zones { /* all ones: surely out, surely in */
     aoi_i16x8 out, in;
@@ -120,7 +120,7 @@ AOI_INLINE join_zones join_in_sector(const join_limits *l, const aoi_i16x8 (*sid
     return (join_zones){aoi_i16_or(low[0], low[1]), aoi_i16_and(high[0], high[1])};
 }
 
-/* Eight items, of which the distance is d, and a border. */
+/* The zones of eight items at distances d, for a border. */
 AOI_INLINE join_zones join_zones_of(const join_tick *t, uint32_t k, const join_limits *l, int c, int b, aoi_i16x8 d,
                                     int kind) {
     join_zones z = {aoi_i16_above(d, l->out[b]), aoi_i16_above(l->in[b], d)};
@@ -137,9 +137,9 @@ AOI_INLINE join_zones join_zones_of(const join_tick *t, uint32_t k, const join_l
     return (join_zones){aoi_i16_or(z.out, s.out), aoi_i16_and(z.in, s.in)};
 }
 
-/* ---- before and after --------------------------------------------------------------------------------------------- */
+/* ---- before and after -------------------------------------------------------------------------------------------- */
 
-/* All ones where eight items were and are on the same sides. */
+/* All ones for those of eight items that were and are on the same sides. */
 AOI_INLINE aoi_i16x8 join_idle(const join_tick *t, uint32_t k, const join_limits *l, int kind) {
     aoi_i16x8 is = join_distance(t, k, l, 0, kind), was = join_distance(t, k, l, 3, kind);
     if (kind & JOIN_SHAPED) {

@@ -1,22 +1,22 @@
-/* probes.c - the areas of a watcher as probes: its borders in fixed point, with slack for what rounding may hide.
+/* probes.c - the areas of a watcher as probes: its borders in fixed point, with slack for rounding.
  *
  *   square, box       distance beyond the extents, the greatest of all axes
  *   circle, sphere    square of the distance in units of 2^16
  *   cylinder          a circle, and its height
- *   sector            the same, and two half-planes, which together are all that it is or, beyond half a turn, all it lacks
+ *   sector            the same, and two half-planes, whose intersection or, beyond half a turn, union it is
  *   polygon           its box, and even-odd by its sides
  *
  * Squares or circles of one watcher that differ in their radius alone, up to three, are one probe with three borders.
  *
- * A coordinate in fixed point is rounded down, so that a distance on an axis is less than 1 off; squares lose less than 3,
- * half-planes less than 6. */
+ * A coordinate in fixed point is rounded down, so that a distance on an axis is less than 1 off; squares lose less than
+ * 3, half-planes less than 6. */
 #include "tick/join.h"
 
 static int join_units(const join_tick *t, double length) {
     return (int)(length * t->scale);
 }
 
-/* ---- heights ------------------------------------------------------------------------------------------------------ */
+/* ---- heights ----------------------------------------------------------------------------------------------------- */
 
 /* The half-extent within which a target comes to be seen, on the third axis; INFINITY in two dimensions. */
 static double join_inner_height(const join_tick *t, uint32_t node) {
@@ -26,8 +26,8 @@ static double join_inner_height(const join_tick *t, uint32_t node) {
     return shape <= AOI_CIRCLE ? a->radius : shape == AOI_BOX ? a->shape->extents[2] : a->shape->half_height;
 }
 
-/* Half-extent of its box on the third axis; INFINITY where all its borders hold all heights that there are, the inner one,
- * too, so that heights do not matter. */
+/* Half-extent of its box on the third axis; INFINITY if all its borders, the inner one too, hold all present heights,
+ * so that heights do not matter. */
 static double join_half_height(const join_tick *t, uint32_t node) {
     double inner = join_inner_height(t, node);
     bool ball = t->world->nodes[node].shape == AOI_CIRCLE && t->world->dims == 3;
@@ -43,7 +43,7 @@ bool aoi_join_is_wide(const join_tick *t, uint32_t node) {
     return h > t->reach && isfinite(h);
 }
 
-/* ---- simple areas ------------------------------------------------------------------------------------------------- */
+/* ---- simple areas ------------------------------------------------------------------------------------------------ */
 
 static void join_set_range(const join_tick *t, join_probe *p, double left, double right, double low, double high) {
     int more = join_units(t, 2 * t->step) + 9;
@@ -51,7 +51,7 @@ static void join_set_range(const join_tick *t, join_probe *p, double left, doubl
     p->low = (int16_t)(join_units(t, low) - more), p->high = (int16_t)(join_units(t, high) + more);
 }
 
-/* A border of a box that is so far within the extents, or of a ball of this radius; below 0: nothing is surely within. */
+/* Adds a border: of a box, as distances within the extents, or of a ball, as radii; inner < 0: nothing is surely in. */
 static void join_add_border(const join_tick *t, join_probe *p, double outer, double inner) {
     int b = p->borders++;
     if (p->kind & JOIN_ROUND) {
@@ -75,7 +75,7 @@ static void join_set_extents(const join_tick *t, join_probe *p, const double *ex
     join_set_range(t, p, -extent[0], extent[0], -extent[1], extent[1]);
 }
 
-/* Of squares and boxes, with the half-extents where they are left. */
+/* A square or box by its outer half-extents, at which targets leave. */
 static void join_make_box(const join_tick *t, join_probe *p, const double *extent, double margin) {
     join_set_extents(t, p, extent);
     join_add_border(t, p, 0, 0);
@@ -88,7 +88,7 @@ static void join_make_ball(const join_tick *t, join_probe *p, double radius, dou
     if (keep > radius) join_add_border(t, p, radius, radius);
 }
 
-/* ---- concentric ones ---------------------------------------------------------------------------------------------- */
+/* ---- concentric ones --------------------------------------------------------------------------------------------- */
 
 typedef struct join_rings { /* squares, or circles, the largest first */
     int count, shape;
@@ -142,7 +142,7 @@ static bool join_add_ring(join_strip *o, uint32_t item, uint32_t node, join_ring
     return true;
 }
 
-/* ---- shapes with sides -------------------------------------------------------------------------------------------- */
+/* ---- shapes with sides ------------------------------------------------------------------------------------------- */
 
 /* A half-plane with the inside at a * x + b * y >= c, for a * a + b * b = 1; 0x1p15 is 1, and products are halved. */
 static bool join_add_side(join_strip *o, join_probe *p, double a, double b, double c, double y) {
@@ -154,7 +154,7 @@ static bool join_add_side(join_strip *o, join_probe *p, double a, double b, doub
     return true;
 }
 
-/* Its two edges as sides, and its box with what box has already. */
+/* Adds its two edges as sides, and widens the box to hold it. */
 static bool join_add_sector(join_strip *o, join_probe *p, const aoi_shape *f, double fx, double fy, double r,
                             double *box) {
     double s = sqrt(fmax(0, 1 - f->c * f->c)), nearly = f->c - 1e-9;
@@ -187,14 +187,14 @@ static bool join_make_sector(join_strip *o, join_probe *p, const aoi_area_record
     return good;
 }
 
-/* Each side with the lesser x inside; of one that is level only its corners count. */
+/* Each side has the lesser x inside; only the corners of a level side count. */
 static bool join_make_polygon(join_strip *o, join_probe *p, const aoi_shape *f) {
     double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
     p->polygon = true;
     for (uint32_t i = 0, j = f->corners - 1; i < f->corners; j = i++) {
         const double *u = f->points + 2 * j, *v = f->points + 2 * i;
         double x = v[0] - u[0], y = v[1] - u[1], l2 = x * x + y * y, up = y > 0 ? 1 : -1;
-        double l = l2 > 1e-280 ? sqrt(l2) : INFINITY; /* of a side as short as that, too */
+        double l = l2 > 1e-280 ? sqrt(l2) : INFINITY; /* also for such a short side */
         double a = up * y / l, b = -up * x / l;
         for (int k = 0; k < 2; k++) lo[k] = fmin(lo[k], v[k]), hi[k] = fmax(hi[k], v[k]);
         if (!join_add_side(o, p, a, b, a * u[0] + b * u[1], v[1])) return false;
@@ -226,7 +226,7 @@ static bool join_make_shaped(join_strip *o, join_probe *p, uint32_t node) {
     return true;
 }
 
-/* ---- all of a watcher --------------------------------------------------------------------------------------------- */
+/* ---- all of a watcher -------------------------------------------------------------------------------------------- */
 
 static bool join_make_probe(join_strip *o, uint32_t item, uint32_t node) {
     const aoi_world *w = o->tick->world;

@@ -1,29 +1,29 @@
-/* scan.c - watchers and what is around them: spans of the lines that a probe touches, sixteen items at a time.
+/* scan.c - compares watchers with the items around them: spans of the lines that a probe touches, sixteen at a time.
  *
- *   set of the watcher     looks in                                      finds
- *   usual, moves           the usual: its own from itself on, others      couples
+ *   set of the watcher     is compared with                              finds
+ *   usual, moves           the usual: its own from itself on, others      mutual pairs
  *                          each from one side
- *   moves                  all others                                     what it sees itself
- *   stands still           those that move, unless they look for it       the same
- *   goes far               all, around both places                        what either sees of the other */
+ *   moves                  all others                                     its own targets
+ *   stands still           those that move, unless they are usual, too    the same
+ *   goes far               all, around both places                        targets of either */
 #include "tick/lanes.h"
 
-enum { JOIN_SPARSE = 4 }; /* one of so many items is in a sparse set, or fewer */
+enum { JOIN_SPARSE = 4 }; /* a sparse set has fewer than one in so many items */
 enum { JOIN_SEEN_AHEAD = 16, JOIN_SEEN_SOON = 8, JOIN_SEEN_NEXT = 4 }; /* watchers whose nodes are prefetched */
 
-typedef struct join_route { /* a set to look in */
+typedef struct join_route { /* a set to compare with */
     const uint32_t *first;
     uint64_t kinds;
     uint32_t flags; /* of its hits */
     bool forward;   /* from the watcher on */
-    bool sparse;    /* it has few items, and most spans may have none */
+    bool sparse;    /* few items: most spans may be empty */
 } join_route;
 
 static bool join_is_usual_class(int class) {
     return !(class & JOIN_ODD) && class < JOIN_ARRIVED;
 }
 
-/* Those of set s among those of set q. */
+/* The route of the watchers of set s to set q; false: none is needed. */
 static bool join_route_to(const join_tick *t, int s, int q, join_route *r) {
     const join_set *from = t->sets + s, *to = t->sets + q;
     bool far = from->class >= JOIN_ARRIVED, usual = join_is_usual_class(from->class) && join_is_usual_class(to->class);
@@ -46,16 +46,16 @@ typedef struct join_watchers { /* items of one line that have the same probe */
 
 typedef struct join_spans { /* of items: in some lines those of the same bins */
     const uint32_t *row;    /* of the first line: by bin, its first item */
-    uint32_t from, to, end; /* bins; how far behind `row` that of the last line is */
+    uint32_t from, to, end; /* bins; offset of the last line's row from `row` */
     uint32_t stride, first; /* from row to row; the first item of all */
     uint32_t flags;         /* of its hits */
     bool sparse;            /* as of the set */
 } join_spans;
 
-/* A watcher looks as far down as up, a line has 2^13 units at least, and three spans are six numbers. */
+/* A watcher reaches as far down as up, a line has at least 2^13 units, and three spans are six numbers. */
 enum { JOIN_MOST_SEAM = 6 * ((2 * (JOIN_LARGEST + JOIN_ROUNDED) >> (JOIN_LINE_BITS - 1)) + 3) };
 
-/* Lines and bins beyond an end go on at the other: spans of any kind, as rows of two numbers. */
+/* Lines and bins beyond an end wrap to the other: spans of any kind, as rows of two numbers. */
 static AOI_NOINLINE void join_span_seam(const join_tick *t, const join_route *r, const int box[4], uint32_t item,
                                         int line, uint32_t *span, join_spans *s) {
     int bins = (int)t->bins, lines = (int)t->lines, from = box[0], to = box[1];
@@ -73,7 +73,7 @@ static AOI_NOINLINE void join_span_seam(const join_tick *t, const join_route *r,
 typedef struct join_reach { /* of the watchers of a line, in a set */
     const uint32_t *row;    /* their own line's */
     int left, right, low, high, bin_bits, line_bits, bins, line;
-    bool forward, ends; /* ends: some look beyond the first line, or the last */
+    bool forward, ends; /* ends: some reach beyond the first line, or the last */
 } join_reach;
 
 static join_reach join_reach_of(const join_tick *t, const join_watchers *w, const join_route *q) {
@@ -92,7 +92,7 @@ static join_reach join_reach_of(const join_tick *t, const join_watchers *w, cons
                         line + (p->low >> t->line_bits) < 0 || top >= (int)t->lines};
 }
 
-/* Where one of them looks. */
+/* The spans of one of them. */
 AOI_INLINE join_spans join_spans_of(const join_tick *all, const join_tick *t, const join_route *q, const join_reach *r,
                                     uint32_t item, uint32_t *seam) {
     int x = t->bin[item] << r->bin_bits | (t->column[0][item] & ((1 << r->bin_bits) - 1));
@@ -111,9 +111,8 @@ AOI_INLINE join_spans join_spans_of(const join_tick *all, const join_tick *t, co
     return s;
 }
 
-/* The items of spans, of which there may be none; how many.  How many there are, and whether one of them hits, cannot be
- * predicted: most often there is one turn, and no branch.  Of a sparse set most spans are empty where the one before is,
- * so that they are left out. */
+/* Compares the items of all spans; returns their count.  Neither the length of a span nor a hit is predictable: usually
+ * there is one turn without a branch.  In a sparse set empty spans mostly follow empty ones, so they are skipped. */
 AOI_INLINE uint32_t join_scan_spans(join_strip *o, const join_tick *t, uint64_t watcher, const join_spans *s,
                                     const join_limits *l, int kind, int bucket) {
     const uint32_t *row = s->row, *last = row + s->end, item = (uint32_t)watcher;
@@ -125,7 +124,7 @@ AOI_INLINE uint32_t join_scan_spans(join_strip *o, const join_tick *t, uint64_t 
         for (bool some = !s->sparse | (a != b); some; some = a < b) {
             uint32_t left = b - a, bits = join_match(t, a, l, kind);
             bits &= (UINT32_C(1) << (left < JOIN_LANES ? left : JOIN_LANES)) - 1;
-            if (kind & JOIN_SHAPED) /* the tip of a sector is never sure of itself */
+            if (kind & JOIN_SHAPED) /* the watcher itself, at the tip of a sector, is never sure */
                 bits &= ~((uint32_t)(item - a < JOIN_LANES) << ((item - a) & 31));
             hit->watcher = watcher, hit->first = a, hit->bits = bits | s->flags;
             hit += bits != 0;
@@ -145,7 +144,7 @@ AOI_INLINE uint32_t join_scan_spans(join_strip *o, const join_tick *t, uint64_t 
 
 AOI_INLINE void join_scan_some(join_strip *o, const join_watchers *w, const join_route *r, const join_route *end,
                                int kind, int bucket) {
-    const join_tick t = *o->tick; /* in registers: what is written might be any number of it */
+    const join_tick t = *o->tick; /* in registers: writes might alias it */
     const uint64_t mask = w->probe->mask;
     join_limits limits;
     join_side_lanes room;
@@ -164,7 +163,7 @@ AOI_INLINE void join_scan_some(join_strip *o, const join_watchers *w, const join
     o->steps += steps;
 }
 
-/* One version a kind. */
+/* Compiled once for each kind. */
 #define JOIN_SCAN(kind)                                                                                                \
     static AOI_NOINLINE void join_scan_##kind(join_strip *o, const join_watchers *w, const join_route *r,              \
                                               const join_route *end) {                                                 \
@@ -188,7 +187,7 @@ static void (*const join_scans[JOIN_KINDS])(join_strip *, const join_watchers *,
     join_scan_0, join_scan_1, join_scan_2,  join_scan_3,  join_scan_4,  join_scan_5,  NULL, NULL,
     join_scan_8, join_scan_9, join_scan_10, join_scan_11, join_scan_12, join_scan_13, NULL, NULL};
 
-/* ---- the watchers of a set ---------------------------------------------------------------------------------------- */
+/* ---- the watchers of a set --------------------------------------------------------------------------------------- */
 
 static void join_scan_usual(join_strip *o, const join_route *r, const join_route *end, const uint32_t *row,
                             uint32_t line) {
@@ -196,7 +195,7 @@ static void join_scan_usual(join_strip *o, const join_route *r, const join_route
     if (w.item < w.end && !o->failed) join_scans[w.probe->kind](o, &w, r, end);
 }
 
-/* All probes from the second on, and what they have hit. */
+/* Scans all probes from the second on, and decides their hits. */
 static void join_scan_probes(join_strip *o, const join_route *r, const join_route *end) {
     for (uint32_t i = 1; i < o->probe_count && !o->failed; i++) {
         const join_probe *p = o->probes + i;
@@ -233,7 +232,7 @@ static void join_scan_odd(join_strip *o, const join_route *r, const join_route *
     }
 }
 
-/* As a box as large as any area that is not wide, of which nothing is surely inside. */
+/* Scans with a box as large as any area that is not wide, in which no item is surely inside. */
 static void join_scan_far(join_strip *o, const join_route *r, const join_route *end, const uint32_t *row,
                           uint32_t line) {
     const join_tick *t = o->tick;

@@ -1,24 +1,24 @@
-/* verdicts.c - pairs that may have passed a border: what has become of them.
+/* verdicts.c - decides the pairs that may have passed a border.
  *
- * The columns say it of all that are well off the borders, before and after.  Of the others, of those found around the seam
- * of the torus, and of those that go far the rule does, on doubles. */
+ * The columns decide pairs that are well off the borders before and after.  The rule, on doubles, decides the others,
+ * pairs found around the seam of the torus, and pairs of entities that go far. */
 #include <stdlib.h>
 
 #include "tick/lanes.h"
 
-/* mutual: of either's node in that place of its chain, from 1 on. */
+/* mutual: as in aoi_change. */
 static void join_emit(join_strip *o, uint32_t node, uint32_t target, unsigned before, unsigned after, int mutual) {
     if (!AOI_GROW(o->memory, o->changes, o->change_cap, o->change_count + (size_t)1)) o->failed = true;
     else o->changes[o->change_count++] = (aoi_change){node, target, (uint8_t)before, (uint8_t)after, (uint8_t)mutual};
 }
 
-/* ---- by the rule -------------------------------------------------------------------------------------------------- */
+/* ---- by the rule ------------------------------------------------------------------------------------------------- */
 
 typedef struct join_zone_pair {
     aoi_zone before, after;
 } join_zone_pair;
 
-/* Both OUTSIDE of a target that the node does not look for. */
+/* Both OUTSIDE if the node does not match the target. */
 static inline join_zone_pair join_rule(const join_tick *t, uint32_t node, uint32_t target) {
     const aoi_world *w = t->world;
     const aoi_node_record *n = w->nodes + node;
@@ -51,7 +51,7 @@ static void join_defer(join_strip *o, uint32_t node, uint32_t target) {
     if (o->undecided_count == JOIN_HITS) aoi_join_judge_undecided(o);
 }
 
-/* ---- by the columns ----------------------------------------------------------------------------------------------- */
+/* ---- by the columns ---------------------------------------------------------------------------------------------- */
 
 /* Heights are modulo 2^16 in the columns: those far apart are surely out, before and after. */
 static inline bool join_is_higher(const join_tick *t, uint32_t a, uint32_t b) {
@@ -63,7 +63,7 @@ typedef struct join_sides { /* of an item, a bit a border: it is surely out, sur
     uint32_t out, in;
 } join_sides;
 
-/* What the lanes have of a simple area: few of sixteen are hit, so one by one. */
+/* The same comparison as the lanes, for a simple area: few of sixteen are hit, so one by one. */
 AOI_INLINE join_sides join_sides_of(const join_tick *t, const join_probe *p, uint32_t item, uint32_t k, int c,
                                     int kind) {
     int d = kind & JOIN_ROUND ? 0 : INT16_MIN;
@@ -77,13 +77,13 @@ AOI_INLINE join_sides join_sides_of(const join_tick *t, const join_probe *p, uin
     return s;
 }
 
-/* Of an area with sides: by the first lane. */
+/* The same for an area with sides, in the first lane. */
 AOI_INLINE join_sides join_shaped_sides(const join_tick *t, const join_limits *l, uint32_t k, int c, int kind) {
     join_zones z = join_zones_of(t, k, l, c, 0, join_distance(t, k, l, c, kind), kind);
     return (join_sides){aoi_i16_bits(z.out, z.out) & 1, aoi_i16_bits(z.in, z.in) & 1};
 }
 
-/* The node that a border of a hit is of: the usual probe has no own. */
+/* The node of a border of a hit: the usual probe stores none. */
 static inline uint32_t join_node_of(const join_strip *o, const join_hit *h, int border) {
     uint32_t i = join_probe_index(h);
     const aoi_world *w = o->tick->world;
@@ -99,7 +99,7 @@ static AOI_NOINLINE void join_defer_hit(join_strip *o, const join_hit *h, int bo
     join_defer(o, node, join_entity(t, join_item_of(h)));
 }
 
-/* An item that has been hit: where it was and is, with a probe of one node, or one for each border. */
+/* Decides an item that was hit by its sides before and after, for a probe with one node, or one for each border. */
 AOI_INLINE void join_decide(join_strip *o, const join_hit *h, const join_probe *p, uint32_t item, join_sides was,
                             join_sides is, int kind) {
     const join_tick *t = o->tick;
@@ -108,7 +108,7 @@ AOI_INLINE void join_decide(join_strip *o, const join_hit *h, const join_probe *
     uint32_t sure = (was.out | was.in) & (is.out | is.in), changed = sure & (was.in ^ is.in);
     bool mutual = h->bits & JOIN_MUTUAL, keeps = kind & JOIN_MANY ? p->keeps : false;
     if ((h->bits & JOIN_UNSURE) | (ref & JOIN_ELSEWHERE) | (keeps && sure != all)) sure = changed = 0;
-    if (keeps && changed) { /* its zone is how many borders it is within */
+    if (keeps && changed) { /* its zone is the count of borders around it */
         unsigned before = (was.in & 1) + (was.in >> 1), after = (is.in & 1) + (is.in >> 1);
         join_emit(o, mutual ? self : join_node_of(o, h, 0), other, before, after, mutual ? 1 : 0);
         changed = 0;
@@ -149,9 +149,9 @@ AOI_INLINE void join_decide_hits(join_strip *o, const join_hit *h, const join_hi
     }
 }
 
-/* ---- those that go far -------------------------------------------------------------------------------------------- */
+/* ---- entities that go far ---------------------------------------------------------------------------------------- */
 
-/* A pair is found where both are, and where both were: it is judged there if the target is not outside now, else here. */
+/* A pair may be found at both places: it is judged at the new one, or at the old one if the target is outside now. */
 static void join_judge_far(join_strip *o, uint32_t watcher, uint32_t target, bool gone) {
     const aoi_world *w = o->tick->world;
     for (uint32_t n = w->entities[watcher].nodes; n != AOI_NONE; n = w->nodes[n].next) {
@@ -170,7 +170,7 @@ static void join_decide_far(join_strip *o) {
                     join_item_of(h) < t->first[t->sets[t->set_of[JOIN_GONE]].cell + t->bins * t->lines];
         for (uint32_t bits = h->bits & 0xffff; bits; bits &= bits - 1) {
             uint32_t item = h->first + (uint32_t)aoi_lanes_first(bits), other = join_entity(t, item);
-            if (other == e || (other < e && join_goes_far(t, other))) continue; /* two that go far find each other */
+            if (other == e || (other < e && join_goes_far(t, other))) continue; /* two such entities find each other */
             join_judge_far(o, e, other, gone);
             join_judge_far(o, other, e, gone);
         }

@@ -1,7 +1,7 @@
-/* wide.c - nodes that reach too far for 16 bits, and movers that fixed point does not hold: one by one.
+/* wide.c - judges nodes that reach too far for 16 bits, and movers too far away for fixed point, one by one.
  *
- * Around a node whose owner has come no farther than `way` the grid has all that may have passed a border of it: its
- * targets have come no farther, either, but for those that are judged one by one, too. */
+ * If the owner of a node has moved no farther than `step`, the grid finds all targets around it that may have passed a
+ * border, as they moved no farther either, except those that are judged one by one as well. */
 #include "tick/join.h"
 
 static void join_judge_one(join_strip *o, uint32_t node, uint32_t target) {
@@ -17,7 +17,7 @@ static bool join_is_ordinary(const join_tick *t, uint32_t entity) {
     return ordinary;
 }
 
-/* Targets in its ring, and those that it may not hold. */
+/* Judges targets in its ring, and those that the ring may not hold. */
 static void join_judge_around(join_strip *o, uint32_t node) {
     const join_tick *t = o->tick;
     aoi_world *w = t->world;
@@ -33,7 +33,7 @@ static void join_judge_around(join_strip *o, uint32_t node) {
     for (uint32_t k = 0; k < t->remote_count; k++) join_judge_one(o, node, t->remote[k]);
 }
 
-/* All nodes but those that are judged one by one anyway. */
+/* Judges a remote target for all nodes but those that are judged one by one anyway. */
 static void join_judge_remote(join_strip *o, uint32_t target) {
     const join_tick *t = o->tick;
     const aoi_world *w = t->world;
