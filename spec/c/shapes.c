@@ -1,4 +1,4 @@
-/* Bounds of shapes: what is inside an area is within its reach and its height, what is in its inner is inside; for random
+/* Bounds of shapes: what is inside an area is within its reach and its height, what is in `inner` is inside; for random
  * areas of every shape, with numbers at the ends of the double's range, and for targets close to each border. */
 #include "core/shapes.h"
 
@@ -59,7 +59,7 @@ static bool within(double w, double t, double reach) {
     return w - reach <= t && t <= w + reach;
 }
 
-/* Of squares and boxes the inner is the rule's own box; of what is round it is known by the distance. */
+/* For squares and boxes `inner` is the box of the rule; for round areas a distance test decides. */
 static bool in_hole(int shape, const double *inner, const double *w, const double *t) {
     if (inner[0] < 0 || inner[1] < 0) return false;
     if (shape == AOI_CIRCLE || shape == AOI_CYLINDER)

@@ -13,8 +13,8 @@
  * Bounds.  To an index the area of a node is a box around its owner, half-extents `reach`, bounds inclusive in IEEE double
  * exactly as written: pos - reach <= t && t <= pos + reach.  Outside of the box a target is surely not seen, or never loses
  * or gains by moving.  Within the rectangle of half-extents `inner` around the owner (first two axes) a target is surely
- * inside as long as the heights do not change; inner < 0: there is no such rectangle.  Squares and boxes without a margin are
- * plain: only the box's border matters, on every axis.  That does not follow from inner == reach, since a margin may be lost
+ * inside as long as the heights do not change; inner < 0: there is none.  Squares and boxes without a margin are
+ * plain: only the border of the box matters.  That does not follow from inner == reach, since a margin may be lost
  * to rounding on the first two axes alone.  The space itself handles nodes of infinite reach.
  *
  * Memory.  A verb that returns AOI_ENOMEM has changed nothing that can be observed, except that candidates may have been

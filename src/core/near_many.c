@@ -1,7 +1,7 @@
 /* near_many.c - one area around many places: aoi_near_many.
  *
- *   +-------+-------+     Places that share a square, eight times as wide as the area, are a group.  It asks the index once
- *   |  . .  |       |     for the box around the areas of a group, which gives its items.  Answers are then put in the
+ *   +-------+-------+     Places that share a square, eight times as wide as the area, are a group.  It queries the index
+ *   |  . .  |       |     once for the box around the areas of a group, which gives its items.  Answers are then put in the
  *   | .     |     . |     order of the places.  A group of one costs about what aoi_near costs.
  *   +-------+-------+
  *
