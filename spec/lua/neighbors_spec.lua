@@ -310,13 +310,19 @@ for _, engine in ipairs(aoi.engines()) do
   end)
 end
 
+-- Lists with clients, of n entities in a row; and the ids of clients that `send` has been called for.
+local function synced(n)
+  local space = aoi.new()
+  local near, heard = neighbors.new(space), {}
+  local function send(id) heard[#heard + 1] = id end
+  for id = 1, n do space:enter(id, id, 0) end
+  near:sync(send)
+  return space, near, heard, send
+end
+
 describe("neighbours:", function()
   it("a client that the host has added or removed by itself is left as it is", function()
-    local space = aoi.new()
-    local near, heard = neighbors.new(space), {}
-    local function send(id) heard[#heard + 1] = id end
-    for id = 1, 4 do space:enter(id, id, 0) end
-    near:sync(send)
+    local _, near, heard, send = synced(4)
     near.clients:add(1, 9)
     near:add(1, 5)
     near:add(2, 5)
@@ -328,11 +334,7 @@ describe("neighbours:", function()
   end)
 
   it("one whose list was added while a handler raised is a client, too", function()
-    local space = aoi.new()
-    local near, heard = neighbors.new(space), {}
-    local function send(id) heard[#heard + 1] = id end
-    for id = 1, 3 do space:enter(id, id, 0) end
-    near:sync(send)
+    local space, near, heard, send = synced(3)
     local function add_node() space:add_node(3, 1, 5, function() error("an event that waits", 0) end) end
     assert.has_error(add_node, "an event that waits")
     assert.has_error(function() near:add(1, 5) end, "an event that waits")

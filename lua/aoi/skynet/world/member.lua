@@ -307,7 +307,7 @@ local function enter_rows(self, rows, n, values, kind, done, row_of, more)
     elseif entered == true then
       for i = 1, #list, values do
         local z = values == 4 and list[i + 3] or nil
-        self:end_life(list[i], self.answered_at) -- the former one, of which the last words may be lost
+        self:end_life(list[i], self.answered_at) -- of the former life: the message that ends its nodes may be lost
         self.outbox:keep(list[i], shard, lives[list[i]], kind, list[i + 1], list[i + 2], z)
         done[#done + 1] = list[i]
       end

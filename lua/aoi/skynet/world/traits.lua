@@ -179,12 +179,14 @@ end
 --- An entity that is restored has the traits that its client knows; those that other clients had set are lost with the
 -- dead shard, and with this also where the entity is a ghost. Called behind LOST rows.
 function traits.reset_restored(shard, parts)
-  local named = {}
-  epoch.each_row(parts, epoch.TRAIT, function(_, row) named[row.id] = row.traits end)
+  local kept = {}
   epoch.each_row(parts, epoch.LOST, function(_, lost)
     local is_here = shard.core:has(lost.id) and shard.router:life(lost.id) == lost.life
-    if lost.what == epoch.RESTORED and is_here then reset(shard, lost.id, named[lost.id] or {}) end
+    if lost.what == epoch.RESTORED and is_here then kept[lost.id] = {} end
   end)
+  if next(kept) == nil then return end -- as in nearly every epoch
+  epoch.each_row(parts, epoch.TRAIT, function(_, row) kept[row.id] = kept[row.id] and row.traits end)
+  for id, its in pairs(kept) do reset(shard, id, its) end
 end
 
 --- Extent and layers. Called before nodes are adopted, and again when entities have entered.
