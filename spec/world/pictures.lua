@@ -169,7 +169,7 @@ end
 function Pictures:command(who)
   local random, view = self.run.random, self.views[who.id]
   if not view and random(25) == 1 then add(self, who) end
-  if view and random(8) == 1 then change(self, who, view) end
+  if view and random(8) == 1 and view.anew ~= self.run.epoch then change(self, who, view) end
   if random(8) == 1 then set_trait(self, who) end
   if random(12) == 1 then override(self, who) end
 end
@@ -196,8 +196,13 @@ function Pictures:hear(packets)
   end
 end
 
+-- Without a budget, as what waits for one is in front of what has not waited, after `resend` too.
 local function begin_anew(self, id)
   local view = self.views[id]
+  view.anew = self.run.epoch
+  both(self, { id = id }, function(sync)
+    if self.views[id] == view then sync:set(id, { bytes = false }) end
+  end, "set_client", id, { bytes = false })
   both(self, { id = id }, function(sync)
     if self.views[id] == view then sync:resend(id) end
   end, "resend", id)
