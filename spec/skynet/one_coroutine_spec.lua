@@ -85,24 +85,52 @@ describe("one coroutine for all events", function()
                   "finish waits false of another" }, log)
   end)
 
-  it("leaves out what skynet does behind a message where nothing waits for that", function()
-    local wakeup_queue, error_queue = {}, {}
+  -- suspend has its queues.
+  local function with_queues()
+    local wakeup_queue, error_queue, plain = {}, {}, suspend
     local function dispatch_error_queue() return table.remove(error_queue, 1) end
     local function dispatch_wakeup() return table.remove(wakeup_queue, 1) or dispatch_error_queue() end
-    local plain = suspend
     suspend = function(...)
       plain(...)
       log[#log + 1] = dispatch_wakeup()
     end
+    finally(function() suspend = plain end)
+    return wakeup_queue, error_queue
+  end
+
+  it("leaves out what skynet does behind a message where nothing waits for that", function()
+    local wakeup_queue, error_queue = with_queues()
     local f = replaced(dispatch)
     send(f, "a")
     wakeup_queue[1] = "woken"
     send(f, "b")
     error_queue[1] = "failed"
     send(f, "c", "waits", "forks")
-    suspend = plain
     assert.same({ "a", "b", "SUSPEND", "woken", "c", "SUSPEND", "failed", "waits", "waits", "waits for 7",
                   "forks", "SUSPEND", "skynet 65" }, log)
+  end)
+
+  it("sets the coroutine that skynet's functions take for the running one, whatever ran before", function()
+    local running_thread
+    local cresume, plain, seen = coroutine.resume, coroutine_resume, {}
+    with_queues()
+    function coroutine_resume(co, ...)
+      running_thread = co
+      return cresume(co, ...)
+    end
+    local f = replaced(function()
+      if suspend and fork_queue[1] then table.remove(fork_queue) end
+      coroutine_resume(coroutine.create(function() end))
+    end)
+    receivers[PEER] = function(message)
+      seen[#seen + 1] = running_thread == coroutine.running()
+      return take(message)
+    end
+    send(f, "a", "b", "waits", "c", "forks", "d")
+    f(OTHERS, "a", 1, 0, PEER)
+    send(f, "e", "f")
+    coroutine_resume = plain
+    assert.same({ true, true, true, true, true, true, true, true }, seen)
   end)
 
   it("leaves other messages, and those of other services, to skynet", function()

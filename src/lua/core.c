@@ -43,6 +43,7 @@
 #include "lua/sync_read.c"
 #include "lua/wire_dispatch.c"
 #include "lua/wire_inbox.c"
+#include "lua/wire_listener.c"
 #include "lua/wire_moves.c"
 #include "lua/wire_outbox.c"
 #include "lua/wire_pack.c"

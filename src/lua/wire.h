@@ -120,5 +120,6 @@ void laoi_open_moves(lua_State *L);
 void laoi_open_outbox(lua_State *L);
 void laoi_open_post(lua_State *L);
 void laoi_open_inbox(lua_State *L);
+void laoi_open_listener(lua_State *L);
 
 #endif

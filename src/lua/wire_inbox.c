@@ -114,7 +114,7 @@ static const unsigned char *read_group(const unsigned char *p, const unsigned ch
 }
 
 /* The memory of a client is cold when a message arrives.  Prefetches by stages, each for all groups before the next:
- * the index (laoi_inbox_parse), the views, their ids and handlers. */
+ * the arrays (wire_dispatch.c), the index (laoi_inbox_parse), the views, their ids and handlers. */
 static bool prepare_views(inbox *x) {
     bool room = true;
     for (uint32_t i = 0; i < x->group_count; i++) {

@@ -197,4 +197,5 @@ void laoi_open_wire(lua_State *L) {
     laoi_open_outbox(L);
     laoi_open_post(L);
     laoi_open_inbox(L);
+    laoi_open_listener(L);
 }

@@ -9,23 +9,22 @@
 -- documented function: the functions are taken from the upvalues of skynet.dispatch_message, by name. If one is not
 -- found, as in a skynet with other names, or one started before this was loaded, each message has its own coroutine.
 --
--- The memory of a service is cold when a message arrives, so the cost is the number of cache lines that are read: the
--- receiver is found in one table, and skynet's work after each message is skipped if its queues are empty.
+-- This file finds them; the replacement of dispatch_message itself is in C (src/lua/wire_listener.c).
 
 local skynet = require "skynet"
-
-local pcall, running, yield = pcall, coroutine.running, coroutine.yield
+local wire = require "aoi.skynet.wire"
 
 local NEVER_EMPTY = { true } -- for a queue that is not found
 
+-- Values and places of upvalues by name.
 local function upvalues(f)
-  local found, i = {}, 1
+  local found, places, i = {}, {}, 1
   repeat
     local name, value = debug.getupvalue(f, i)
-    if name then found[name] = value end
+    if name then found[name], places[name] = value, i end
     i = i + 1
   until not name
-  return found
+  return found, places
 end
 
 --- Returns a replacement of skynet's `dispatch_message`, or the same function if its upvalues are not known.
@@ -42,37 +41,22 @@ return function(dispatch_message, ptype, receivers, finish, waits)
   local behind = upvalues(upvalues(suspend).dispatch_wakeup or suspend)
   local woken = behind.wakeup_queue or NEVER_EMPTY
   local failed = upvalues(behind.dispatch_error_queue or suspend).error_queue or NEVER_EMPTY
+  local found, places = upvalues(resume)
+  local running = found.cresume and places.running_thread or 0 -- `resume` sets the one, and calls the other
   local through = false
-  local idle -- the coroutine that waits for the next message
 
-  local function listen(receive, message, size)
-    local me = running()
-    while true do
-      local done, turn, caught = receive(message, size)
-      if done ~= true then finish(receive, message, size, done, turn, caught) end
-      if idle then return end
-      idle = me
-      receive, message, size = yield "SUSPEND"
-    end
+  local function other(...)
+    through = true
+    return dispatch_message(...)
   end
 
-  local function finish_message(source, co, ...)
+  local function after(is_waiting, source, co, ...)
     local ok, err = pcall(suspend, co, ...)
-    if not idle then waits(source) end
+    if is_waiting then waits(source) end
     if forks[1] then dispatch_message(ptype, "", 0, 0, skynet.self()) end -- runs them after this message
     if not ok then error(err, 0) end
   end
 
-  return function(kind, message, size, session, source)
-    local receive = kind == ptype and receivers[source]
-    if not receive then
-      through = true
-      return dispatch_message(kind, message, size, session, source)
-    end
-    local co = idle or coroutine.create(listen)
-    idle = nil
-    local ok, command = resume(co, receive, message, size)
-    if idle and not (woken[1] or failed[1] or forks[1]) then return end
-    finish_message(source, co, ok, command)
-  end, function() return through end
+  return wire.listener(ptype, running, receivers, running > 0 and found.cresume or resume, resume, woken, failed, forks,
+    other, after, finish), function() return through end
 end

@@ -24,6 +24,7 @@ local wire = {
   outbox = core.outbox, -- (dimensions [, link [, drives]]): collects moves
   post = core.post,     -- (window, max_message): events of spaces to EVENTS of subscribers
   inbox = core.inbox,   -- (): EVENTS to changes of views
+  listener = core.listener, -- (...): dispatches messages to one coroutine; nil before Lua 5.3: see wire_listener.c
   OPENED = core.OPENED, CLOSED = core.CLOSED, RESYNCED = core.RESYNCED, MISSED = core.MISSED,
 }
 
