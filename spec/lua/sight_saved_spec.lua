@@ -185,6 +185,11 @@ describe("a saved sight", function()
   -- Between two ticks something goes and comes again by the same id: both are reported, also after saving there.
   local AGAIN = {
     target = function(w) w.space:leave(2) w.space:enter(2, 1, 0) end,
+    ["target, behind another entity,"] = function(w)
+      w.space:leave(2)
+      w.space:enter(3, 100, 0) -- in the slot of the former 2
+      w.space:enter(2, 1, 0)
+    end,
     node = function(w) w.sight:remove(1, 7) w.sight:add(1, 7, 5, w.handlers) end,
     watcher = function(w)
       w.space:leave(1)

@@ -54,9 +54,12 @@ static void note_item(saving *v, int64_t id, int64_t node_id, uint32_t slot) {
     if (!v->refused) v->items[v->count++] = (saved_item){id, node_id, slot};
 }
 
+/* No two items are equal: otherwise the order would be that of the C library's qsort. */
 static int by_item(const void *a, const void *b) {
     const saved_item *x = a, *y = b;
-    return x->id != y->id ? (x->id < y->id ? -1 : 1) : x->node_id < y->node_id ? -1 : x->node_id > y->node_id;
+    if (x->id != y->id) return x->id < y->id ? -1 : 1;
+    if (x->node_id != y->node_id) return x->node_id < y->node_id ? -1 : 1;
+    return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
 /* Sorts the items from `first` on, and appends their number. */
@@ -137,7 +140,8 @@ static void save_event(saving *v, int kind, const aoi_queued *e) {
     const aoi_space *s = v->s;
     const uint32_t target = aoi_slot_of_id(s, e->target);
     const uint32_t node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, e->watcher), e->node_id));
-    if (target != AOI_NONE && s->world.entities[target].generation != e->life) kind |= FORMER_TARGET;
+    if (target != AOI_NONE && (target != e->entity || s->world.entities[target].generation != e->life))
+        kind |= FORMER_TARGET;
     if (node != AOI_NONE && node != e->node) kind |= FORMER_NODE;
     save_numbers(v, (int64_t[]){kind, e->watcher, e->node_id, e->target}, 4);
 }
