@@ -251,13 +251,14 @@ local function steps_of(player)
   return function() return player.cursor:step(player.space) end
 end
 
--- The places in a journal where the ticks of clients that see past walls end.
+-- The places in a journal where the ticks of clients that see past walls end, and its pins: place, client, target.
 local function ticks_of(player)
-  local ticks, cursor = {}, player.cursor
-  for name, id in steps_of(player) do
-    if name == "tick_sight" and id == 1 then ticks[#ticks + 1] = cursor:tell() end
+  local ticks, pins, cursor = {}, {}, player.cursor
+  for name, id, node in steps_of(player) do
+    if name == "tick_sight" and id == 1 then ticks[#ticks + 1] = cursor:tell()
+    elseif name == "pin" then pins[#pins + 1] = { place = cursor:tell(), client = id, target = node } end
   end
-  return ticks
+  return ticks, pins
 end
 
 -- Calls `on_record(what, id)` for each record of a message; `news` is the message as read.
@@ -275,17 +276,25 @@ end
 -- client's own entity; and it may report the end of targets that earlier messages contained.
 function command.audit(args)
   local messages = messages_of(args.messages)
-  local ticks = ticks_of(open_journal(args.file).player)
+  local ticks, pins = ticks_of(open_journal(args.file).player)
   local player = open_journal(args.file).player
   local cursor = player.cursor
-  local known, pinned, records, leaks, at, time = {}, {}, 0, 0, 1, nil
+  local known, pinned, records, leaks, at, pin, time = {}, {}, 0, 0, 1, 1, nil
   local report, stop = progress(args.quiet)
   if not ticks[1] then refuse(args.file .. ": no clients that see past walls were served in it") end
   if messages[1] and messages[1].place < ticks[1] then
     refuse(args.messages .. ": has messages that were sent before the journal's first tick of clients")
   end
+  local function add_pin(client, target)
+    pinned[client] = pinned[client] or {}
+    pinned[client][target] = true
+  end
   local function check(message)
     local client = message.client
+    while pins[pin] and pins[pin].place <= message.place do -- some of the callback of the tick that made the message
+      add_pin(pins[pin].client, pins[pin].target)
+      pin = pin + 1
+    end
     local news = sync.read(message.bytes)
     if not news then
       refuse(("%s: message %d is none of aoi.sync"):format(args.messages, at))
@@ -313,12 +322,10 @@ function command.audit(args)
   local tick = 0
   for name, id, node in steps_of(player) do
     if name == "mark" then time = id
-    elseif name == "pin" then
-      pinned[id] = pinned[id] or {}
-      pinned[id][node] = true
-    elseif name == "unpin" then pinned[id][node] = nil
+    elseif name == "pin" then add_pin(id, node)
+    elseif name == "unpin" and pinned[id] then pinned[id][node] = nil
     elseif name == "leave" or name == "leave_many" then drop_pins()
-    elseif name == "remove_node" and reserved.has(node) then pinned[id] = nil -- the client's view
+    elseif name == "remove_node" and reserved.is_first_view(node) then pinned[id] = nil
     elseif name == "tick_sight" and id == 1 then
       tick = tick + 1
       report(tick, #ticks)

@@ -59,4 +59,7 @@ end
 --- Whether an id is in the reserved range; among ids of entities these are the regions of `aoi.trigger`, and bushes.
 function reserved.has(id) return id <= FIRST end
 
+--- Whether a client of aoi.sync ends with this node: those of its other views are farther down by multiples of 2^32.
+function reserved.is_first_view(node) return node < LAST and node >= LAST - 2 ^ 32 end
+
 return reserved

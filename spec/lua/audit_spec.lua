@@ -56,18 +56,19 @@ describe("aoi audit", function()
     pending "argparse is not installed"
     return
   end
-  local recorded, sent, lines
+  local recorded, other, sent, lines
   setup(function()
-    recorded, sent = os.tmpname(), os.tmpname()
+    recorded, other, sent = os.tmpname(), os.tmpname(), os.tmpname()
     lines = town(recorded)
   end)
   teardown(function()
     os.remove(recorded)
+    os.remove(other)
     os.remove(sent)
   end)
 
-  local function audit()
-    return run("audit", recorded, sent)
+  local function audit(path)
+    return run("audit", path or recorded, sent)
   end
 
   it("finds nothing where nothing is wrong", function()
@@ -90,6 +91,56 @@ describe("aoi audit", function()
     assert.is_truthy(out:find("%d+ leaks"))
   end)
 
+  it("knows pins of the callback of a tick, and when they end", function()
+    local space = aoi.new()
+    local sight, j = sights.new(space), journal.record(space, other)
+    local sync = syncs.new(space, { sight = sight })
+    local triggers = require("aoi.trigger").new(space, { alert = { radius = 1 } })
+    local far, log, pins = 9, {}, {}
+    space:enter(far, 500, 0)
+    for id = 1, 2 do
+      space:enter(id, id, 0)
+      sync:add(id, { 5, 6 })
+    end
+    local function tick()
+      sync:tick(function(id, message)
+        log[#log + 1] = { j:bytes(), id, message }
+        if pins[id] then sync:pin(pins[id], far) end
+      end)
+      write(sent, log)
+    end
+    sync:pin(1, far)
+    pins[1] = 2
+    tick()
+    assert.is_true(sync:knows(2, far)) -- pinned while the first message was sent
+    triggers:add(1, "alert"):remove() -- a node of another layer
+    space:remove_node(2, sync:node(2, 2))
+    space:move(far, 600, 0)
+    tick()
+    sync:remove(1)
+    sync:add(1, 5)
+    tick()
+    log[#log + 1] = { j:bytes(), 1, log[1][3] } -- of the client's former life
+    write(sent, log)
+    j:stop()
+    local status, out = audit(other)
+    assert.equal(1, status)
+    assert.matches("^leak: behind tick %- client 1 was sent 9 %(appeared%).*\n3 ticks, .*: 1 leaks$", out)
+  end)
+
+  it("takes the end of a pin that was there before the recording", function()
+    local space = aoi.new()
+    local sync = syncs.new(space, { sight = sights.new(space) })
+    for id = 1, 2 do space:enter(id, id, 0) end
+    sync:add(1, 5)
+    sync:pin(1, 2)
+    local j = journal.record(space, other)
+    sync:unpin(1, 2)
+    sync:tick(function(id, message) write(sent, { { j:bytes(), id, message } }) end)
+    j:stop()
+    assert.equal(0, (audit(other)))
+  end)
+
   it("refuses what is no log of messages, and a journal without clients", function()
     write(sent, lines)
     local file = assert(io.open(sent, "ab"))
@@ -100,10 +151,8 @@ describe("aoi audit", function()
     assert.equal(1, (audit()))
     write(sent, { { lines[1][1], 1, "none" } })
     assert.equal(1, (audit()))
-    local other = os.tmpname()
     journal.record(aoi.new(), other):stop()
-    assert.equal(1, (run("audit", other, sent)))
-    os.remove(other)
+    assert.equal(1, (audit(other)))
     os.remove(sent)
     assert.equal(1, (audit()))
     assert.equal(2, (run("audit", recorded)))
