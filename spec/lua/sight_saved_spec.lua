@@ -223,6 +223,31 @@ describe("a saved sight", function()
     end)
   end
 
+  it("owes leaves of a node whose id another sight, or the space, has now", function()
+    for _, to in ipairs { 1, 2, 3, "space" } do
+      for from = 1, 3 do
+        local space, log = aoi.new(), {}
+        local handlers = { leave = function(id, target) log[#log + 1] = id .. "-" .. target end }
+        local first = sights.new(space)
+        local all = { first, sights.new(space, { walls = first }), sights.new(space) }
+        space:enter(1, 0, 0)
+        space:enter(2, 1, 0)
+        all[from]:add(1, 7, 5, handlers)
+        all[from]:tick()
+        space:remove_node(1, 7)
+        if to == "space" then space:add_node(1, 7, 5, handlers) else all[to]:add(1, 7, 5, handlers) end
+        local copy = aoi.load(space:save(), function() return handlers end)
+        assert.equal(copy:save(), aoi.load(copy:save(), function() return handlers end):save())
+        for _ = 1, 2 do sights.new(copy):tick() end
+        assert.same(from ~= 2 and { "1-2" } or {}, log) -- the second one is not saved
+        assert.is_true(copy:check())
+        local pieces = {}
+        journal.record(space, function(bytes) pieces[#pieces + 1] = bytes end):stop()
+        assert.is_true(journal.open(table.concat(pieces)).space:check())
+      end
+    end
+  end)
+
   it("can be loaded where one target has gone and another has come again", function()
     local space = aoi.new()
     local w = world(space, sights.new(space))

@@ -134,15 +134,26 @@ static void save_watches(saving *v) {
     }
 }
 
+/* Whether snapshots contain it: the host opens sights of clients and of shared walls again; stand-ins are saved. */
+static bool is_saved(const aoi_sight *g) {
+    return g->stands_in || (!g->sink && !g->shares);
+}
+
+/* Whether the node is there when the events of the sight are restored: those of later sights are not. */
+static bool is_before_events(const aoi_sight *g, aoi_node node) {
+    const aoi_sight *of = aoi_sight_of_node(g->layer.space, node);
+    return !of || of == g || (is_saved(of) && of->number < g->number);
+}
+
 enum { FORMER_TARGET = 4, FORMER_NODE = 8, OWED = 16 }; /* flags of the kind of an event */
 
 static void save_event(saving *v, int kind, const aoi_queued *e) {
     const aoi_space *s = v->s;
     const uint32_t target = aoi_slot_of_id(s, e->target);
-    const uint32_t node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, e->watcher), e->node_id));
+    const aoi_node node = aoi_find_node(s, aoi_find(s, e->watcher), e->node_id);
     if (target != AOI_NONE && (target != e->entity || s->world.entities[target].generation != e->life))
         kind |= FORMER_TARGET;
-    if (node != AOI_NONE && node != e->node) kind |= FORMER_NODE;
+    if (!AOI_IS_NULL(node) && node.index != e->node && is_before_events(v->g, node)) kind |= FORMER_NODE;
     save_numbers(v, (int64_t[]){kind, e->watcher, e->node_id, e->target}, 4);
 }
 
@@ -167,11 +178,6 @@ static void save_events(saving *v) {
         save_event(v, AOI_LEAVE | OWED,
                    &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, 0, false});
     }
-}
-
-/* Whether snapshots contain it: the host opens sights of clients and of shared walls again; stand-ins are saved. */
-static bool is_saved(const aoi_sight *g) {
-    return g->stands_in || (!g->sink && !g->shares);
 }
 
 /* The sight with the lowest number from that on, of all or only of those in snapshots; NULL: none. */
