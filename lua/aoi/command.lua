@@ -46,8 +46,8 @@ local function counter(on_event)
   end
 end
 
--- Both kinds of files are opened as a run: `space`; `time`; `step()` to the next tick; `go(time)`; `done` and `all` for
--- the progress; `tally`: the number of events.
+-- Both kinds of files are opened as a run: `space`; `time`; `step()` to the next tick; `go(time)`; `explain(watcher,
+-- node, target)`, of nodes of sights past walls; `done` and `all` for the progress; `tally`: the number of events.
 local function open_csv(path, engine, radii, on_event)
   local areas
   for i, radius in ipairs(radii or {}) do
@@ -70,6 +70,7 @@ local function open_csv(path, engine, radii, on_event)
     end
     return true
   end
+  function self.explain(...) return run.space:explain(...) end
   function self.go(time)
     while (run:next_time() or math.huge) <= time do self.step() end
     return self.time
@@ -95,6 +96,7 @@ local function open_journal(path, engine, on_event)
     self.space, self.time = player.space, player.time
     return more and true or self.time ~= time
   end
+  function self.explain(...) return player.cursor:explain(player.space, ...) or player.space:explain(...) end
   function self.go(time)
     player:seek(time)
     self.space, self.time = player.space, player.time
@@ -161,7 +163,7 @@ end
 -- The fields of an area in a fixed order, as `circle, radius 5, mask 1`.
 local function area_text(area)
   local words = { area.shape or "square" }
-  for _, name in ipairs { "radius", "keep", "extents", "half_height", "facing", "angle", "margin", "mask" } do
+  for _, name in ipairs { "radius", "keep", "extents", "half_height", "facing", "angle", "margin", "mask", "layers" } do
     local value = area[name]
     if type(value) == "table" then value = table.concat(value, " x ") end
     if value ~= nil and not (name == "mask" and value == -1) then
@@ -172,16 +174,26 @@ local function area_text(area)
   return table.concat(words, ", ")
 end
 
+-- The targets that a node sees, by id.
+local function seen_by(run, watcher, node)
+  local seen = {}
+  for _, id in ipairs((run.space:ids())) do
+    if run.explain(watcher, node, id).sees then seen[#seen + 1] = id end
+  end
+  table.sort(seen)
+  return seen
+end
+
 -- Prints the nodes of an entity, or the targets that one of them sees.
-local function list_nodes(space, watcher, node)
+local function list_nodes(run, watcher, node)
+  local space = run.space
   if not space:has(watcher) then refuse(("there is no entity %d then"):format(watcher)) end
   local nodes, n = space:nodes(watcher)
   table.sort(nodes)
   if node then
     if not space:area(watcher, node) then refuse(("entity %d has no node %d then"):format(watcher, node)) end
-    local seen, count = space:view(watcher, node)
-    table.sort(seen)
-    print(("node %d of entity %d (%s) sees %d: %s"):format(node, watcher, area_text(space:area(watcher, node)), count,
+    local seen = seen_by(run, watcher, node)
+    print(("node %d of entity %d (%s) sees %d: %s"):format(node, watcher, area_text(space:area(watcher, node)), #seen,
       table.concat(seen, " ")))
     return
   end
@@ -192,11 +204,10 @@ local function list_nodes(space, watcher, node)
     print(("  field %s: %s"):format(name, type(value) == "string" and ("%q"):format(value) or tostring(value)))
   end
   for _, id in ipairs(nodes) do
-    local _, count = space:view(watcher, id)
     local area = space:area(watcher, id)
     local label = area.label and (" '%s'"):format(area.label) or ""
     local layer = reserved.has(id) and " of a layer (trigger, team, neighbours, client)" or ""
-    print(("  node %d%s%s: %s, sees %d"):format(id, label, layer, area_text(area), count))
+    print(("  node %d%s%s: %s, sees %d"):format(id, label, layer, area_text(area), #seen_by(run, watcher, id)))
   end
 end
 
@@ -205,11 +216,11 @@ function command.explain(args)
   local time = run.go(args.at)
   local at = time and ("at " .. tostring(time)) or "at the beginning"
   if args.target then
-    print(("%s: %s"):format(at, tostring(run.space:explain(args.watcher, args.node, args.target))))
+    print(("%s: %s"):format(at, tostring(run.explain(args.watcher, args.node, args.target))))
     return OK
   end
   print(at .. ":")
-  list_nodes(run.space, args.watcher, args.node)
+  list_nodes(run, args.watcher, args.node)
   return OK
 end
 

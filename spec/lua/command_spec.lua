@@ -91,6 +91,29 @@ describe("the program aoi", function()
     os.remove(other)
   end)
 
+  it("explains nodes of sights past their walls, those of clients too", function()
+    local space, other = aoi.new(), os.tmpname()
+    local recorded = journal.record(space, other)
+    local sight = require("aoi.sight").new(space)
+    local sync = require("aoi.sync").new(space, { sight = sight })
+    sight:wall(5, -2, 5, 2)
+    for id = 1, 3 do space:enter(id, 10 * id - 10, id == 3 and 9 or 0) end
+    sight:add(1, 1, { radius = 30, layers = 1 })
+    sync:add(1, 30)
+    sync:tick(function() end)
+    recorded:mark(1)
+    recorded:stop()
+    for _, node in ipairs { "1", ("%d"):format(sync:node(1)) } do
+      local _, out = run("explain", other, "--at", "1", "1", node, "2")
+      assert.matches("does not see entity 2: wall %(.*, by wall 1 at 5%D", out)
+      out = select(2, run("explain", other, "--at", "1", "1", node))
+      assert.matches("sees 1: 3$", out)
+    end
+    local _, out = run("explain", other, "--at", "1", "1")
+    assert.matches("\n  node 1: square, radius 30, layers 1, sees 1$", out)
+    os.remove(other)
+  end)
+
   it("replays on any engine, and checks", function()
     for _, engine in ipairs(aoi.engines()) do
       local status, out = run("replay", path, "--engine", engine, "--check")

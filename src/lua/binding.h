@@ -112,6 +112,8 @@ double laoi_number(lua_State *L, int i);
 aoi_sight *laoi_sight_argument(lua_State *L, int i, const laoi_space *b);
 /* The same for option `name` of the table at i, or an error.  The sight stays open until Lua may collect garbage. */
 aoi_sight *laoi_sight_option(lua_State *L, int i, const char *name, const laoi_space *b);
+/* Pushes why a node of the sight sees a target or not; the ids of watcher, node and target are at i. */
+int laoi_sight_explain(lua_State *L, laoi_space *b, aoi_sight *g, int i);
 int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos); /* returns the index after it */
 double laoi_radius(lua_State *L, int i);
 /* The message at i, a string or, from skynet, a pointer and a length; NULL: neither. */

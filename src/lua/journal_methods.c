@@ -423,6 +423,15 @@ static int cursor_shows(lua_State *L) {
     return 1;
 }
 
+/* cursor:explain(space, watcher, node, target): that of the sight that has the node; nil: none has. */
+static int cursor_explain(lua_State *L) {
+    (void)cursor_self(L);
+    laoi_space *b = laoi_space_argument(L, PLAYED);
+    const aoi_entity watcher = aoi_find(b->core, laoi_integer(L, PLAYED + 1));
+    aoi_sight *g = aoi_sight_of_node(b->core, aoi_find_node(b->core, watcher, laoi_integer(L, PLAYED + 2)));
+    return g ? laoi_sight_explain(L, b, g, PLAYED + 1) : 0;
+}
+
 /* cursor:deliver(space): calls handlers for the events that were taken between the last call and the next one. */
 static int cursor_deliver(lua_State *L) {
     enum { SPACE_TABLE = 3 };
@@ -455,11 +464,10 @@ static int cursor_deliver(lua_State *L) {
 void laoi_open_journal(lua_State *L, int space_meta) {
     static const luaL_Reg journal_methods[] = {
         {"mark", journal_mark}, {"stop", journal_stop}, {"dump", journal_dump}, {"bytes", journal_bytes}, {NULL, NULL}};
-    static const luaL_Reg cursor_methods[] = {{"info", cursor_info},   {"marks", cursor_marks},
-                                              {"tell", cursor_tell},   {"go", cursor_go},
-                                              {"start", cursor_start}, {"load", cursor_load},
-                                              {"step", cursor_step},   {"deliver", cursor_deliver},
-                                              {"shows", cursor_shows}, {NULL, NULL}};
+    static const luaL_Reg cursor_methods[] = {
+        {"info", cursor_info},   {"marks", cursor_marks},     {"tell", cursor_tell}, {"go", cursor_go},
+        {"start", cursor_start}, {"load", cursor_load},       {"step", cursor_step}, {"deliver", cursor_deliver},
+        {"shows", cursor_shows}, {"explain", cursor_explain}, {NULL, NULL}};
     lua_createtable(L, 0, 2);
     laoi_set_type(L, JOURNAL_NAME, "record", journal_record, journal_methods, journal_gc);
     laoi_set_type(L, CURSOR_NAME, "cursor", new_cursor, cursor_methods, cursor_gc);

@@ -261,19 +261,23 @@ static int g_viewers(lua_State *L) {
     return laoi_answer(L, g->space, g_viewers, 3, result, &a);
 }
 
-static int g_explain(lua_State *L) {
-    laoi_child *g = sight_self_of(L, 4);
+int laoi_sight_explain(lua_State *L, laoi_space *b, aoi_sight *g, int i) {
     int64_t ids[3];
     aoi_sight_explanation e;
     static const char *const axes[] = {"x", "y", "z"};
-    for (int i = 0; i < 3; i++) ids[i] = laoi_integer(L, 2 + i);
-    laoi_settle_moves(L, g->space);
-    aoi_sight_explain(g->core, ids[0], ids[1], ids[2], &e);
-    laoi_push_explanation(L, g->space, &e.e, ids);
+    for (int k = 0; k < 3; k++) ids[k] = laoi_integer(L, i + k);
+    laoi_settle_moves(L, b);
+    aoi_sight_explain(g, ids[0], ids[1], ids[2], &e);
+    laoi_push_explanation(L, b, &e.e, ids);
     if (!e.wall) return 1;
     laoi_set_integer(L, "wall", e.wall);
-    for (int a = 0; a < g->space->dims; a++) laoi_set_number(L, axes[a], e.at[a]);
+    for (int a = 0; a < b->dims; a++) laoi_set_number(L, axes[a], e.at[a]);
     return 1;
+}
+
+static int g_explain(lua_State *L) {
+    laoi_child *g = sight_self_of(L, 4);
+    return laoi_sight_explain(L, g->space, g->core, 2);
 }
 
 static int g_stats(lua_State *L) {
