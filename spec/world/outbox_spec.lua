@@ -12,8 +12,10 @@ local STEPS = random_run.steps(4000)
 local SHARDS, IDS, NUMBER = 3, 40, 7
 
 local step = {}
+local batches -- messages taken
 
--- An entity of the model: shard, waits (the place of its row), sent, own (life, kind, place), moved.
+-- An entity of the model: shard, waits (the place of its row), sent, own (life, kind, place), moved (the least
+-- number of the message with its last move).
 local function of(model, id)
   model[id] = model[id] or { shard = 0, sent = 0 }
   return model[id]
@@ -22,7 +24,7 @@ end
 local function put(e, ...)
   e.waits = { ... }
   if e.shard > 0 then e.sent = e.shard end
-  if e.own then e.own.place, e.moved = { ... }, true end
+  if e.own then e.own.place, e.moved = { ... }, batches + 1 end
 end
 
 local function set(e, shard)
@@ -58,7 +60,7 @@ function step.keep(outbox, e, id, random)
   outbox:keep(id, shard, life, 3, x, y)
   if e.shard > 0 and e.shard ~= shard then e.waits = nil end
   set(e, shard)
-  e.own, e.moved = { life = life, kind = 3, place = { x, y } }, false
+  e.own, e.moved = { life = life, kind = 3, place = { x, y } }, nil
 end
 
 function step.forget(outbox, _, id, _, model)
@@ -93,6 +95,7 @@ function step.take(outbox, _, _, random, model)
   local shard = random(SHARDS + 1) - 1
   local wanted, n = waiting(model, shard)
   local rows, count, _, _, link = reference.read_moves(outbox:take(false, shard))
+  batches = batches + 1
   assert.same({ n, NUMBER }, { count, link })
   for i = 1, 3 * count, 3 do
     assert.same({ wanted[rows[i]][1], wanted[rows[i]][2] }, { rows[i + 1], rows[i + 2] })
@@ -120,7 +123,7 @@ local function check(outbox, model)
     own = own + (life and 1 or 0)
     assert.equal(e.own and e.own.life, life)
     if life then assert.same({ e.own.kind, e.own.place[1], e.own.place[2] }, { kind, x, y }) end
-    assert.equal(e.own ~= nil and e.moved, outbox:has_moved(id))
+    assert.equal(not e.waits and e.own and e.moved or nil, (outbox:sent(id)))
   end
   assert.equal(own, (select(2, outbox:owned())))
 end
@@ -132,6 +135,7 @@ describe("the outbox of a world", function()
     table.sort(names)
     for i = 1, 20 do names[#names + 1] = i % 2 == 0 and "move" or "set" end
     local random, model, outbox = rng.new(SEED), {}, world.outbox(2, NUMBER, false, SHARDS)
+    batches = 0
     for i = 1, STEPS do
       local name, id = names[random(#names)], random(IDS)
       step[name](outbox, of(model, id), id, random, model)

@@ -250,4 +250,21 @@ describe("what clients of a world share", function()
     assert.is_true(count > 1)
     assert.same({}, { table.unpack((two:seen(6, 1))) })
   end)
+
+  it("an entity stays where others have moved it when a shard dies that has not got it", function()
+    local net = new_network { plan = { size = 64, reach = 10, tile = 8, shards = 2 }, processes = { 2 } }
+    local one, two, three = net:member(1), net:member(1), net:member(1)
+    net:finish(function()
+      one:enter_many { 1, 5, 5, 2, 6, 5 }
+      for i, member in ipairs { one, two, three } do -- entity 2 has two later movers
+        member:move(1, i == 3 and 11 or 10 + i, 5)
+        member:move(2, 10 + i, 5)
+        member:tick()
+      end
+    end)
+    local owner = net.shards[1].ents[1] and 1 or 2
+    net:kill_shard(3 - owner)
+    net:finish(function() net:sleep(6) end)
+    assert.same({ 11, 13 }, { (net.shards[owner].core:position(1)), (net.shards[owner].core:position(2)) })
+  end)
 end)

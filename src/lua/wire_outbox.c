@@ -136,7 +136,7 @@ static inline bool put_move(outbox *o, int64_t id, const double *pos) {
     if (!laoi_put_row(o, e, id, pos)) return false;
     if (e->own) {
         memcpy(e->pos, pos, (size_t)o->dims * sizeof *pos);
-        e->moved = true;
+        e->moved = (uint32_t)(o->batches + 1);
     }
     return true;
 }

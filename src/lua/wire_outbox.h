@@ -25,11 +25,12 @@ typedef struct outbox_box {
 
 typedef struct outbox_entry {
     int64_t id;
-    uint32_t shard;  /* 0: not known; 0 and not `own`: a free entry, row: the next one */
-    uint32_t row;    /* valid if that row of the shard's box has this id; else the box has none */
-    uint32_t sent;   /* the destination of the last row, sent or not, until `settle`; 0: none */
-    uint32_t life;   /* life, kind, pos: valid if `own` */
-    bool own, moved; /* moved: by this client */
+    uint32_t shard; /* 0: not known; 0 and not `own`: a free entry, row: the next one */
+    uint32_t row;   /* valid if that row of the shard's box has this id; else the box has none */
+    uint32_t sent;  /* the destination of the last row, sent or not, until `settle`; 0: none */
+    uint32_t life;  /* life, kind, pos, moved: valid if `own` */
+    uint32_t moved; /* the least number that the message with this client's last move may have; 0: no move */
+    bool own;
     int64_t kind;
     double pos[3]; /* of the last move */
 } outbox_entry;

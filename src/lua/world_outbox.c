@@ -129,7 +129,7 @@ static int o_keep(lua_State *L) {
         return laoi_nomemory(L);
     }
     e->own = true;
-    e->moved = false;
+    e->moved = 0;
     e->life = life;
     e->kind = kind;
     memcpy(e->pos, pos, sizeof pos);
@@ -160,11 +160,13 @@ static int o_forget(lua_State *L) {
     return 0;
 }
 
-/* has_moved(id): whether this client has moved its own entity. */
-static int o_has_moved(lua_State *L) {
+/* sent(id): the least number that the message with the last move of an own entity may have, which is newer than the
+ * move before it; nothing: this client has not moved it, or the row is unsent. */
+static int o_sent(lua_State *L) {
     const outbox *o = laoi_outbox_self(L);
     const outbox_entry *e = outbox_find(o, laoi_integer(L, 2));
-    lua_pushboolean(L, e && e->own && e->moved);
+    if (!e || !e->own || !e->moved || laoi_row_of(o, e, e->id)) return 0;
+    laoi_pushinteger(L, e->moved);
     return 1;
 }
 
@@ -211,20 +213,11 @@ static int l_home(lua_State *L) {
 }
 
 void world_open_outbox(lua_State *L) {
-    static const luaL_Reg methods[] = {{"set", o_set},
-                                       {"where", o_where},
-                                       {"settle", o_settle},
-                                       {"pending", o_pending},
-                                       {"lost", o_lost},
-                                       {"drop", o_drop},
-                                       {"keep", o_keep},
-                                       {"disown", o_disown},
-                                       {"forget", o_forget},
-                                       {"rekind", o_rekind},
-                                       {"owns", o_owns},
-                                       {"owned", o_owned},
-                                       {"has_moved", o_has_moved},
-                                       {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"set", o_set},         {"where", o_where},   {"settle", o_settle},
+                                       {"pending", o_pending}, {"lost", o_lost},     {"drop", o_drop},
+                                       {"keep", o_keep},       {"disown", o_disown}, {"forget", o_forget},
+                                       {"rekind", o_rekind},   {"owns", o_owns},     {"owned", o_owned},
+                                       {"sent", o_sent},       {NULL, NULL}};
     static const luaL_Reg functions[] = {{"home", l_home}, {NULL, NULL}};
     int world = lua_gettop(L);
     laoi_open_outbox(L);

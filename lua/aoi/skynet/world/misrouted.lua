@@ -89,6 +89,14 @@ function misrouted.move(self, client, batch, hops, id, x, y, z)
   if not moved then on_misrouted(self, client, batch, hops, id, x, y, z) end
 end
 
+--- A client's last move, sent again under its number as it may have been lost: no move where it is known here, or two
+-- other clients have moved the entity since.
+function misrouted.again(self, client, batch, id, ...)
+  local barred = self.ents[id] and self.ents[id].barred
+  local is_done = not (barred and barred[client]) and self.router:move(id, client, batch, 1, ...)
+  if not is_done then misrouted.move(self, client, batch, 0, id, ...) end
+end
+
 function misrouted.retry(self)
   local early = self.early
   self.early = {}

@@ -31,6 +31,7 @@ local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local directory = require "aoi.skynet.world.directory"
 local log = require "aoi.skynet.world.log"
+local misrouted = require "aoi.skynet.world.misrouted"
 local outlet = require "aoi.skynet.world.outlet"
 local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
@@ -315,6 +316,14 @@ function CMD.restore(self, client, list)
     if taken[i] then take(self, entity) end
   end
   return taken
+end
+
+--- rows: flat: id, the number of the message (misrouted.again), x, y [, z].
+function CMD.move_again(self, client, rows)
+  local values = self.dimensions + 2
+  for i = 1, #rows, values do
+    misrouted.again(self, client, rows[i + 1], rows[i], table.unpack(rows, i + 2, i + values - 1))
+  end
 end
 
 --- Restores a node of this client on an entity of another client, unless the node is there.

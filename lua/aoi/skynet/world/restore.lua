@@ -4,6 +4,7 @@
 --
 --   RENEWED --> all its entities: `reclaim` at the homes of their ids --> those that are lost: `restore` in the shards
 --                                                                         that own their tiles
+--                                                         --> the others: `move_again`, as last moves may be lost
 --           --> then, one by one, nodes and views on entities of other clients: `restore_node`, `restore_view`
 --           --> nodes that other clients have added for this one: whole views, as those clients do not know what the
 --               handlers here have received
@@ -137,9 +138,9 @@ end
 local function is_own(self, id, life) return self.outbox:owns(id) == life end
 
 -- Reclaims all entities at their homes. Returns lists of { id, life, stamp } of those that are lost, by the shard that
--- must get them.
+-- must get them, and lists of the ids of the others by owner.
 local function reclaim(self)
-  local by_shard = {}
+  local by_shard, alive = {}, {}
   for home, its in pairs(by_home(self)) do
     local ok, owners, holders, stamps = ask(self, home, "reclaim", its.entities, its.ended)
     if not ok then return false end
@@ -156,11 +157,25 @@ local function reclaim(self)
         table.insert(by_shard[shard], { id, life, stamps[i] })
       else
         self.outbox:set(id, owner) -- it is alive there
-        taking.move_again(self, id)
+        alive[owner] = alive[owner] or {}
+        table.insert(alive[owner], id)
       end
     end
   end
-  return by_shard
+  return by_shard, alive
+end
+
+-- Sends the last moves of these entities again, under their numbers: if they have not been lost, nothing moves.
+local function move_again(self, shard, ids)
+  local rows = {}
+  for _, id in ipairs(ids) do
+    local number = self.outbox:sent(id)
+    if number then
+      table.move({ id, number, select(3, self.outbox:owns(id)) }, 1, self.dimensions + 2, #rows + 1, rows)
+      self.outbox:settle(id) -- requests go the way of this row
+    end
+  end
+  return not rows[1] or ask(self, shard, "move_again", rows)
 end
 
 -- If the entity has been moved since the request was made, it is moved again: those rows had no owner.
@@ -196,12 +211,11 @@ local function restore_some(self, shard, list)
   return all
 end
 
-local function restore_all(self, by_shard)
+-- Calls f(self, shard, part of the list) for lists by shard.
+local function each_part(self, by_shard, f)
   for shard, list in pairs(by_shard) do
     for first = 1, #list, MOST do
-      if not restore_some(self, shard, table.move(list, first, math.min(first + MOST - 1, #list), 1, {})) then
-        return false
-      end
+      if not f(self, shard, table.move(list, first, math.min(first + MOST - 1, #list), 1, {})) then return false end
     end
   end
   return true
@@ -298,8 +312,9 @@ local function run(self)
   self.restorer = coroutine.running()
   repeat
     self.renewed = "begun"
-    local by_shard = reclaim(self)
-    local done = by_shard and restore_all(self, by_shard) and restore.end_nodes(self, self.renewed_at)
+    local lost, alive = reclaim(self)
+    local done = lost and each_part(self, lost, restore_some) and each_part(self, alive, move_again)
+      and restore.end_nodes(self, self.renewed_at)
   until self.closed or done and self.renewed == "begun"
   self.renewed, self.restorer = nil, nil
   self.client.send(wire.ack(self.renewed_at, wire.OF_RESTORED))
@@ -310,9 +325,9 @@ local function run(self)
     end
   end
   wake(self)
-  self:push() -- moves that were repeated
+  self:push() -- moves of `follow`
   if has_foreign(self) then self.client:ask_for_all() end
-  taking.keep_all(self)
+  taking.keep_all(self, move_again)
   restore_foreign(self)
   end_unreceived(self)
 end

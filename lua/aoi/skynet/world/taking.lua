@@ -47,14 +47,9 @@ function taking.take_over(self, id)
   return true, table.unpack({ x, y, z }, 1, self.dimensions)
 end
 
---- Repeats the last move of an entity, which may have been lost.
-function taking.move_again(self, id)
-  if self.outbox:has_moved(id) then self.outbox:move(id, select(3, self.outbox:owns(id))) end
-end
-
 --- After the death of a shard: a former owner that has yet to be notified of a take-over may have restored the entity.
--- It is taken over again, and the former owner is notified.
-function taking.keep_all(self)
+-- It is taken over again, and the former owner is notified. move_again: of restore.lua.
+function taking.keep_all(self, move_again)
   for _, id in ipairs((sorted_keys(self.barred))) do
     local life, barred = self.outbox:owns(id), self.barred[id]
     if barred then
@@ -63,11 +58,10 @@ function taking.keep_all(self)
         self.client:receive(wire.taken(self.number, id, life, lost))
       elseif ok and self.barred[id] == barred then
         self.barred[id] = by_now
-        taking.move_again(self, id)
+        move_again(self, self.outbox:where(id), { id })
       end
     end
   end
-  self:push()
 end
 
 return taking
