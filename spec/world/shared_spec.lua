@@ -267,4 +267,34 @@ describe("what clients of a world share", function()
     net:finish(function() net:sleep(6) end)
     assert.same({ 11, 13 }, { (net.shards[owner].core:position(1)), (net.shards[owner].core:position(2)) })
   end)
+
+  for _, from in ipairs { 28, 36 } do
+    it("a broadcast comes once, though a watcher changes hands from " .. from .. " as it is sent", function()
+      local net = new_network { plan = { size = { 0, 0, 64, 16 }, reach = 10, tile = 8, shards = { 2, 1 } },
+                                processes = { 2 } }
+      local one, two, heard, n = net:member(1), net:member(1), {}, 0
+      two:on_broadcast(function(bytes, _, ids) table.insert(heard, bytes .. " to " .. table.concat(ids, ", ")) end)
+      net:finish(function()
+        one:enter(1, 32, 10)
+        two:enter_many { 2, from, 10, 3, 31, 10, 4, 33, 10 }
+        for id = 2, 4 do two:add_node(id, 1, 9, {}) end
+        two:tick()
+        local ask = one.ask
+        function one:ask(shard, after, name, ...)
+          n = n + (name:find "_here$" and 1 or 0)
+          if n == 2 then
+            two:flush { 2, 64 - from, 10 }
+            net:sleep(0.5)
+          end
+          return ask(self, shard, after, name, ...)
+        end
+        assert.equal(1, one:broadcast(1, "hello"))
+        assert.is_true(n >= 2)
+        two:tick()
+      end)
+      local all = table.concat(heard, "; ")
+      assert.equal(1, #heard, all)
+      for id = 2, 4 do assert.matches(tostring(id), all) end
+    end)
+  end
 end)

@@ -226,7 +226,7 @@ function commands.viewers(place, _, ...)
 end
 
 --- client -> { handles = of its nodes that see the entity, views = the entities of its views that know it }
-local function knowers(place, id)
+function helpers.knowers(place, id)
   local by_client = {}
   local function of(client)
     by_client[client] = by_client[client] or { handles = {}, views = {} }
@@ -244,11 +244,12 @@ local function knowers(place, id)
 end
 
 --- The numbers of the clients with nodes or views that know the entity.
-function commands.knowers(place, _, id) return sorted_keys(knowers(place, id)) end
+function commands.knowers(place, _, id) return sorted_keys(helpers.knowers(place, id)) end
 
---- Sends the bytes to these clients. Returns the list of those to which they were sent, and its length.
-function commands.broadcast(place, _, id, bytes)
-  local by_client = knowers(place, id)
+--- Sends the bytes to these clients, by default to all that know the entity. Returns the list of those to which they
+-- were sent, and its length.
+function commands.broadcast(place, _, id, bytes, by_client)
+  by_client = by_client or helpers.knowers(place, id)
   local reached, list = {}, sorted_keys(by_client)
   for _, client in ipairs(list) do
     local to = by_client[client]

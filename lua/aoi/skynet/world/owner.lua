@@ -226,16 +226,25 @@ end
 
 -- `name` returns the audience of an owned entity, as its viewers are owned by these shards; `name_here` is the request
 -- to each of them, which answers for its part of the viewers, at the end of the last epoch.
-for _, name in ipairs { "viewers", "knowers", "broadcast" } do
-  commands[name] = function(shard, client, id)
-    local ent = shard:entity(client, id)
-    if ent.entry then return {} end
-    return shard.router:audience(id)
-  end
-  commands[name .. "_here"] = function(shard, client, id, ...)
-    if not shard.core:has(id) then return {}, 0 end
-    return any[name](shard, client, id, ...)
-  end
+local function audience(shard, client, id)
+  local ent = shard:entity(client, id)
+  if ent.entry then return {} end
+  return shard.router:audience(id)
+end
+
+commands.viewers, commands.knowers = audience, audience
+
+function commands.viewers_here(shard, client, id)
+  if not shard.core:has(id) then return {}, 0 end
+  return any.viewers(shard, client, id)
+end
+
+function commands.knowers_here(shard, _, id) return any.helpers.knowers(shard, id) end
+
+--- The audience as well; then, with what has been collected there: sends the bytes.
+function commands.broadcast(shard, client, id, bytes, by_client)
+  if not by_client then return audience(shard, client, id) end
+  return select(2, any.broadcast(shard, client, id, bytes, by_client))
 end
 
 -- Copies rows `first` to `last` of a list, each an id and more values, behind the n rows of `own`, without

@@ -3,6 +3,7 @@
 
 local argument = require "aoi.skynet.argument"
 local snapshot = require "aoi.skynet.world.snapshot"
+local sorted_keys = require "aoi.sorted_keys"
 
 local requests = {}
 
@@ -86,49 +87,58 @@ local function all_shards(self)
   return function() return shards end
 end
 
--- The viewers of an entity are owned by its owner, or by a shard of its audience.
-function requests.viewers(self, id)
+-- Asks the shards that own viewers of an entity, its owner and its audience, which are the answer to `name`: ask(find)
+-- is as gather. Returns its results, of the epoch of that audience, if that can be had.
+local function in_audience(self, name, id, ask)
   for round = 1, MOST_ROUNDS do
-    local ok, shards = self:ask_owner("viewers", id)
+    local ok, shards = self:ask_owner(name, id)
     if not ok then return false, shards end
     local asked_at = self.answered_at
-    local good, list, n = gather(self, function() return shards end, 2, 2, "viewers_here", id)
-    if not good then return false, list end
+    local results = table.pack(ask(function() return shards end))
+    if not results[1] then return false, results[2] end
     local even = #shards > 0 and self.answered_at == asked_at
     if even or #shards == 0 or round == MOST_ROUNDS then
       if not even then self.answered_at = nil end -- the entity has yet to enter, or changes hands all the time
-      return true, list, n
+      return table.unpack(results, 1, results.n)
     end
   end
 end
 
--- Calls a method once in each shard that has the entity. Returns true and a list of all values answered, without
--- duplicates; or false and what was wrong.
-local function in_audience(self, id, name, ...)
-  local ok, shards = self:ask_owner(name, id)
-  if not ok then return false, shards end
-  local all, seen = {}, {}
-  for _, shard in ipairs(shards) do
-    local good, list = self:ask_shard(shard, name .. "_here", id, ...)
-    if not good then return false, list end
-    for _, one in ipairs(list) do
-      if not seen[one] then all[#all + 1], seen[one] = one, true end
+function requests.viewers(self, id)
+  return in_audience(self, "viewers", id, function(find) return gather(self, find, 2, 2, "viewers_here", id) end)
+end
+
+-- By client, what knows the entity: helpers.knowers of aoi.skynet.commands, of all shards.
+local function knowers(self, name, id)
+  return in_audience(self, name, id, function(find)
+    local ok, answers, shards, epoch = ask_all(self, find, "knowers_here", id)
+    if not ok then return false, answers end
+    self.answered_at = epoch
+    local all = {}
+    for _, shard in ipairs(shards) do
+      for client, its in pairs(answers[shard][3]) do
+        local known = all[client] or { handles = {}, views = {} }
+        all[client] = known
+        for key, list in pairs(its) do table.move(list, 1, #list, #known[key] + 1, known[key]) end
+      end
     end
-  end
-  return true, all
+    return true, all
+  end)
 end
 
 function requests.knowers(self, id)
-  local ok, clients = in_audience(self, id, "knowers")
-  if not ok then return false, clients end
-  local list = self.addresses_of(clients)
+  local ok, by_client = knowers(self, "knowers", id)
+  if not ok then return false, by_client end
+  local list = self.addresses_of(sorted_keys(by_client))
   return true, list, #list
 end
 
+-- One shard sends it, so each client gets it once though watchers change hands.
 function requests.broadcast(self, id, bytes)
   if type(bytes) ~= "string" then argument.fail(2, "broadcast", 0, "string expected, got %s", type(bytes)) end
-  local ok, clients = in_audience(self, id, "broadcast", bytes)
-  return ok, ok and #clients or clients
+  local ok, by_client = knowers(self, "broadcast", id)
+  if not ok then return false, by_client end
+  return self:ask_owner("broadcast", id, bytes, by_client)
 end
 
 function requests.where(self, id)
