@@ -157,6 +157,43 @@ describe("what a client of a world lends:", function()
     assert.same({}, seen)
   end)
 
+  it("does not come back with a shard where another client has removed it, unless it has been lent again", function()
+    for _, again in ipairs { false, true } do
+      net:finish(function()
+        gate:remove_node(PLAYER, 4)
+        gate:remove_client(PLAYER)
+        if again then -- in the same epoch
+          one:add_node(PLAYER, 4, 8, {}, { to = gate.service })
+          one:add_client(PLAYER, 8, { to = gate.service })
+        end
+        one:tick()
+      end)
+      recover()
+      net:finish(function()
+        assert.same(again and { 4 } or {}, (one:nodes(PLAYER)))
+        assert.equal(again, (pcall(one.resend, one, PLAYER)))
+        assert.same(again and { [2] = true, [3] = true } or {}, seen)
+        if again then return end
+        one:add_node(PLAYER, 4, 8, {}, { to = gate.service })
+        one:add_client(PLAYER, 8, { to = gate.service })
+      end)
+    end
+    assert.same({}, lost)
+  end)
+
+  it("does not come to the next life of its entity with the death of a shard", function()
+    net:finish(function()
+      gate:enter(9, 32, 10)
+      one:add_node(9, 4, 3, {}, { to = gate.service })
+      one:tick()
+      gate:leave(9)
+      gate:enter(9, 32, 10)
+      one:tick()
+    end)
+    recover()
+    net:finish(function() assert.same({}, (one:nodes(9))) end)
+  end)
+
   it("its client hears of its end where another client takes the entity from the one it was lent to", function()
     local heir = net:member(1)
     net:finish(function()

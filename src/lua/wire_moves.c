@@ -39,7 +39,7 @@ static const struct {
     {WIRE_ASK, 28, false, false},          /* BROADCAST */
     {0, 24, true, false},                  /* TAKEN */
     {0, 8, true, false},                   /* GONE */
-    {0, 24, false, false},                 /* LOST */
+    {WIRE_QUIET, 24, false, false},        /* LOST */
     {0, 12, false, false},                 /* ROUTES */
     {0, 22, false, false},                 /* RENEWED */
 };

@@ -186,8 +186,9 @@ on_map(wire.TAKEN, wire.read_taken, function(self, map, id, _, life, number)
   if map.taken_handler then failures.run(self, map, map.taken_handler, id) end
 end)
 
-on_map(wire.LOST_VIEWS, wire.read_lost_views, function(self, map, n, list)
-  if map.lose_views then map:lose_views(list, n) end
+on_map(wire.LOST_VIEWS, wire.read_lost_views, function(self, map, n, list, quiet)
+  if map.lose_views then map:lose_views(list, n, quiet) end
+  if quiet then return end
   local f = map.view_lost_handler
   for i = 1, f and 2 * n or 0, 2 do failures.run(self, map, f, list[i], list[i + 1] or nil) end
   if f then return end

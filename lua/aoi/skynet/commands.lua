@@ -123,11 +123,12 @@ end
 
 -- Client views ------------------------------------------------------------------------------------------------------
 
---- to: the number of the client that receives the messages, if it is another.
-function commands.add_client(place, client, id, area, options, to, fd)
+--- to: the number of the client that receives the messages, if it is another. handle: as for add_node.
+function commands.add_client(place, client, id, area, options, to, fd, handle)
   place:entity(client, id, "add_client")
   if place.views[id] then fail(1, "add_client", "entity %d is already a client", id) end
-  local view = { id = id, area = area, options = options, client = to or client, by = client, fd = fd }
+  local view = { id = id, area = area, options = options, client = to or client, by = client, fd = fd,
+                 handle = handle }
   place:begin_view(view)
   clients.keep_view(place, view)
 end

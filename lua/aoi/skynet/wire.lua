@@ -15,7 +15,7 @@ local wire = {
   LEFT_WORLD = 0xffff, -- in place of a shard: another client has removed that life of the entity
   GATE = 0x80000000, -- the first number of links that another client has made for a gate
   PIECE_MESSAGE = 1, PIECE_REQUEST = 2, PIECE_GONE = 3,
-  ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, OF_RESTORED = 8, -- flags of a message
+  ASK = 1, TICK = 1, Z = 2, LOST = 1, QUIET = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, OF_RESTORED = 8, -- flags
   -- In C:
   head = core.head,     -- (message): kind, flags, u32; or nil and a reason
   call_as = core.call_as, -- (f, name, less, ...): pcall(f, ...); errors name `name` and count `less` arguments fewer
@@ -123,21 +123,22 @@ function wire.taken(link, id, life, number)
   return head(wire.TAKEN, 0, 0, link) .. spack("<i8I4I4", id, life or 0, number or 0)
 end
 
---- list: entity, node or false for a client view, entity, ...
-function wire.lost_views(link, list)
-  local parts = { head(wire.LOST_VIEWS, 0, 0, link) }
+--- list: entity, node or false for a client view, entity, ... quiet: entity, handle, ...: to be forgotten, as they have
+-- ended otherwise than with the service that receives the events.
+function wire.lost_views(link, list, quiet)
+  local parts = { head(wire.LOST_VIEWS, quiet and wire.QUIET or 0, 0, link) }
   for i, value in ipairs(list) do parts[i + 1] = spack("<i8", value or NO_FD) end
   return table.concat(parts)
 end
 
---- Reads LOST_VIEWS into such a list. Returns the number of pairs.
+--- Reads LOST_VIEWS into such a list. Returns the number of pairs, and quiet.
 function wire.read_lost_views(s, out)
   if (#s - HEAD) % 16 ~= 0 then return nil, "wrong length " .. #s end
   for i = 1, (#s - HEAD) // 8 do
     local value = sunpack("<i8", s, HEAD + 8 * i - 7)
     out[i] = value ~= NO_FD and value
   end
-  return (#s - HEAD) // 16
+  return (#s - HEAD) // 16, s:byte(3) & wire.QUIET ~= 0
 end
 
 -- EVENTS of a world: an exchange joins the messages of all shards in an epoch to one.

@@ -90,10 +90,12 @@ return function(Shard)
     return rec.area
   end
 
-  --- A restored node that has not been in a core yet ends with a message for its client, the others with an event.
+  --- A restored node that has not been in a core yet ends with a message for its client, the others with an event. If
+  -- another client has added the node, that is notified: it must not bring it back.
   function Shard:end_node(rec, with_entity)
     rec.dead = true
     targets.forget(self, rec)
+    if rec.by ~= rec.client then self:send(rec.by, wire.lost_views(rec.by, { rec.id, rec.handle }, true)) end
     if rec.seen then
       outlet.end_node(self, rec.client, rec.handle, rec.seen, rec.width)
     else

@@ -38,7 +38,7 @@ local function add_more(shard, client, id, more)
   local areas = {}
   local ok, err = pcall(function()
     for i, n in ipairs(more.nodes) do areas[i] = commands.add_node(shard, client, id, table.unpack(n, 1, 4)) end
-    if more.view then commands.add_client(shard, client, id, table.unpack(more.view, 1, 4)) end
+    if more.view then commands.add_client(shard, client, id, table.unpack(more.view, 1, 5)) end
   end)
   if ok then return areas end
   commands.leave(shard, client, id)
@@ -74,6 +74,13 @@ end
 function commands.add_client(shard, client, id, ...)
   any.add_client(shard, client, id, ...)
   return shard.ents[id].life
+end
+
+--- If another client has added the view, that is notified: it must not bring it back.
+function commands.remove_client(shard, client, id)
+  local view = any.helpers.view(shard, client, id, "remove_client")
+  any.remove_client(shard, client, id)
+  if view.by ~= client then shard:send(view.by, wire.lost_views(view.by, { id, view.handle }, true)) end
 end
 
 local function change(shard, rec, area)

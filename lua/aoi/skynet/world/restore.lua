@@ -87,7 +87,7 @@ local function view_of(self, id, life)
   local view = self.views[id]
   if not view or life and life ~= view.life then return nil end
   return { area = view.area, options = view.options, client = view.client or self.number, fd = view.fd,
-           life = view.life, since = view.since, pins = argument.copy(view.pins) }
+           life = view.life, since = view.since, pins = argument.copy(view.pins), handle = view.handle }
 end
 
 -- Whether the node has been added and has not ended.

@@ -25,19 +25,29 @@ local function view_options(self, n, name, options)
 end
 
 -- Keeps a client view that the owner has made.
-local function keep_view(self, id, life, area, options, to, fd)
+local function keep_view(self, id, life, area, options, to, fd, handle)
   self.views[id] = { area = area, options = options, client = to, fd = fd, life = life, since = self.answered_at + 1,
-                     pins = {} }
+                     pins = {}, handle = handle }
+end
+
+local function new_handle(self)
+  repeat
+    self.handle = self.handle % (wire.GATE - 1) + 1
+  until not self.client.records[self.handle]
+  return self.handle
 end
 
 -- A record with a handle of its own. No resync has to name it before the epoch of its addition is known.
 local function new_record(self, id, node, handlers)
-  repeat
-    self.handle = self.handle % (wire.GATE - 1) + 1
-  until not self.client.records[self.handle]
-  local record = self:keep_record(id, node, self.handle, handlers)
-  self.client.inbox:since(self.handle, 0xffffffff)
+  local record = self:keep_record(id, node, new_handle(self), handlers)
+  self.client.inbox:since(record.handle, 0xffffffff)
   return record
+end
+
+-- The arguments of the owner's add_client behind the entity. Raises.
+local function view_of(self, area, options)
+  local given, to, fd = view_options(self, 3, "add_client", options)
+  return { argument.copy(area), given, to, fd, new_handle(self) }
 end
 
 -- Checks what the owner is to add, and collects the arguments of its add_node. Events may come before the answer, so
@@ -95,14 +105,14 @@ local function request_join(self, e, nodes, handlers, view)
       items[i] = prepare(self, e.id, n[1], n[2], handlers[i], n[3])
       more.nodes[i] = items[i].arguments
     end
-    more.view = view and { argument.copy(view[1]), view_options(self, 3, "add_client", view[2]) }
+    more.view = view and view_of(self, view[1], view[2])
   end)
   local areas = reason
   if ok then ok, areas = self:request_enter(e, more) end
   for i, item in ipairs(items) do finish(self, item, ok and areas[i] or nil) end
   if not ok then return false, areas end
   local id = math.tointeger(e.id)
-  if view then keep_view(self, id, (self.outbox:owns(id)), table.unpack(more.view, 1, 4)) end
+  if view then keep_view(self, id, (self.outbox:owns(id)), table.unpack(more.view, 1, 5)) end
   return true
 end
 
@@ -178,11 +188,10 @@ for _, name in ipairs { "attach", "carrier", "passengers" } do
 end
 
 function requests.add_client(self, id, area, options)
-  local given, to, fd = view_options(self, 3, "add_client", options)
-  area = argument.copy(area)
-  local done, life = self:ask_owner("add_client", id, area, given, to, fd)
+  local view = view_of(self, area, options)
+  local done, life = self:ask_owner("add_client", id, table.unpack(view, 1, 5))
   if not done then return false, life end
-  keep_view(self, id, life, area, given, to, fd)
+  keep_view(self, id, life, table.unpack(view, 1, 5))
   return true
 end
 
@@ -238,11 +247,21 @@ local function end_life(self, id, epoch)
   forget_lent(self, id)
 end
 
---- Nodes and views have ended with the service that they named. list: of wire.read_lost_views.
-local function lose_views(self, list, n)
+--- Nodes with events for other services, and views, have ended. list, n, quiet: of wire.read_lost_views.
+local function lose_views(self, list, n, quiet)
   for i = 1, 2 * n, 2 do
-    local id, node = list[i], list[i + 1]
-    if node then forget_lent(self, id, node) else self.views[id] = nil end
+    local id, what = list[i], list[i + 1]
+    local view = self.views[id]
+    if quiet then
+      for _, record in pairs(self.mine[id] or {}) do
+        if record.to and record.handle == what then self:disown_record(record) end
+      end
+      if view and view.handle == what then self.views[id] = nil end
+    elseif what then
+      forget_lent(self, id, what)
+    else
+      self.views[id] = nil
+    end
   end
 end
 
