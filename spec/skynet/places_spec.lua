@@ -254,6 +254,9 @@ for where, new in pairs(places) do
         assert.same({ 2, 4 }, { space:kind(1), space:kind(3) })
         assert.same({ 1, 2, 3 }, { space:position(3) })
       end)
+      run(function(space)
+        raises("#1 to 'join' %(unknown field 'z'", space.join, space, { id = 3, x = 1, y = 2, z = 3 })
+      end)
     end)
 
     it("return nothing where there is nothing to return", function()

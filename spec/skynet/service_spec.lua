@@ -220,6 +220,18 @@ describe("the AOI service", function()
     end)
   end)
 
+  it("sends the last events when it ends, of spaces that clients drive, too", function()
+    local on_ann, take = listener()
+    net:run(function()
+      local driven = ann:open("driven", { drive = true })
+      driven:enter_many { 1, 0, 0, 2, 1, 0 }
+      driven:add_node(1, 7, 5, on_ann)
+    end)
+    server:shutdown()
+    net:run()
+    assert.equal("+1/7>2", take())
+  end)
+
   it("says goodbye when it ends", function()
     local on_ann, take = listener()
     local closed

@@ -227,7 +227,9 @@ end
 local function join(map, entity)
   if type(entity) ~= "table" then argument.fail(1, "join", 0, "table expected, got %s", type(entity)) end
   for key in pairs(entity) do
-    if not JOIN[key] then argument.fail(1, "join", 0, "unknown field '%s'", tostring(key)) end
+    if not JOIN[key] or key == "z" and map.dimensions == 2 then
+      argument.fail(1, "join", 0, "unknown field '%s'", tostring(key))
+    end
   end
   local nodes, handlers = {}, {}
   for i, n in ipairs(argument.options(1, "join", entity.nodes)) do

@@ -397,7 +397,7 @@ end
 --- Ends the service: sends the last events, then BYE to all subscribers, and closes all spaces.
 function Server:shutdown()
   if self.closed then return end
-  self:tick()
+  for _, space in pairs(self.spaces) do self:tick(space) end -- those that clients drive, too
   self.closed = true
   for address in pairs(self.subscribers) do self.send(address, wire.bye(0)) end
   for _, space in pairs(self.spaces) do space.core:close() end
