@@ -106,7 +106,7 @@ describe("what a client of a world lends:", function()
     is_told()
   end)
 
-  for _, name in ipairs { "remove_node", "remove_client" } do
+  for _, name in ipairs { "remove_node", "remove_unreceived" } do
     it("its client hears of that where the shard dies again before it has answered " .. name, function()
       local ask, asked = one.ask_owner, 0
       function one.ask_owner(self, what, ...)
@@ -177,6 +177,30 @@ describe("what a client of a world lends:", function()
         one:add_node(PLAYER, 4, 8, {}, { to = gate.service })
         one:add_client(PLAYER, 8, { to = gate.service })
       end)
+    end
+    assert.same({}, lost)
+  end)
+
+  it("goes on where the service that has received it has named another one before its end", function()
+    net = network.new {
+      seed = SEED, plan = { size = { 0, 0, 64, 16 }, reach = 10, tile = 8, shards = { 2, 1 } }, processes = { 2 },
+      patience = 1, grace = 20,
+    }
+    local agent, first, second, begun = net:member(1), net:member(1), net:member(1), 0
+    agent:on_view_lost(function() lost[#lost + 1] = "view" end)
+    second:on_client(function(_, bytes) begun = begun + (Client.new(2):apply(bytes).anew and 1 or 0) end)
+    net:finish(function()
+      agent:enter(PLAYER, 10, 5)
+      agent:add_client(PLAYER, 8, { to = first.service })
+      agent:tick()
+      first:set_client(PLAYER, { to = second.service })
+      first:tick()
+      first:close()
+    end)
+    for shard = 2, 1, -1 do -- the other one, and that of the entity
+      net:kill_shard(shard)
+      pass(6)
+      assert.equal(3 - shard, begun)
     end
     assert.same({}, lost)
   end)

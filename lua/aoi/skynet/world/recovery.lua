@@ -352,6 +352,13 @@ function CMD.restore_view(self, client, id, view)
   targets.adopt(self, view)
 end
 
+--- Removes a client view whose receiver is dead; returns its receiver if another client has set one that is not.
+function CMD.remove_unreceived(self, client, id, receiver)
+  local now = commands.helpers.view(self, client, id, "remove_client").client
+  if now ~= receiver then return now end
+  commands.remove_client(self, client, id)
+end
+
 --- list: flat: handle, bytes and width of the ids seen: nodes of this client that no shard has any more. The client
 -- receives their end with the next mail.
 function CMD.end_nodes(self, client, list)

@@ -285,20 +285,25 @@ end
 -- reported their end in mail; that may be lost with a shard: an epoch later this client notifies itself.
 local function end_unreceived(self)
   local gone = {}
-  local function drop(list, key, one, to, ...)
+  local function drop(list, key, one, to, id, node, ...)
     if to and gone[to] == nil then gone[to] = is_gone(self, to) end
     if not gone[to] or list[key] ~= one then return end
-    if not self:ask_owner(...) then self.tick_epoch() end
+    local ok, receiver = self:ask_owner(...)
+    if not ok then self.tick_epoch() end
     if list[key] ~= one or self.closed then return end
-    self.client:receive(wire.lost_views(self.number, { select(2, ...), select(3, ...) or false }))
+    if ok and receiver then
+      one.client = receiver
+    else
+      self.client:receive(wire.lost_views(self.number, { id, node }))
+    end
   end
   for _, record in ipairs(all_nodes(self)) do
     local id, node = record.watcher, record.node
-    drop(self.mine[id] or {}, node, record, record.to, "remove_node", id, node, record.handle)
+    drop(self.mine[id] or {}, node, record, record.to, id, node, "remove_node", id, node, record.handle)
   end
   for _, id in ipairs((sorted_keys(self.views))) do
     local view = self.views[id]
-    if view then drop(self.views, id, view, view.client, "remove_client", id) end
+    if view then drop(self.views, id, view, view.client, id, false, "remove_unreceived", id, view.client) end
   end
 end
 
