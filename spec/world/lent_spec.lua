@@ -207,15 +207,64 @@ describe("what a client of a world lends:", function()
 
   it("does not come to the next life of its entity with the death of a shard", function()
     net:finish(function()
-      gate:enter(9, 32, 10)
-      one:add_node(9, 4, 3, {}, { to = gate.service })
+      gate:enter_many { 8, 32, 10, 9, 32, 10 }
+      for id = 8, 9 do
+        one:add_node(id, 4, 3, {}, { to = gate.service })
+        one:add_node(id, 5, 3, {})
+      end
       one:tick()
       gate:leave(9)
       gate:enter(9, 32, 10)
       one:tick()
+      gate:leave(8)
+      net:kill_shard(1) -- what is sent of that is lost
+      repeat net:sleep(0.02) until pcall(gate.enter, gate, 8, 32, 10)
+      net:sleep(6)
+      assert.same({ {}, {} }, { (one:nodes(8)), (one:nodes(9)) })
+      assert.same({}, { one.mine[8], one.mine[9] })
     end)
-    recover()
-    net:finish(function() assert.same({}, (one:nodes(9))) end)
+  end)
+
+  it("what it has on entities of others is forgotten when these leave", function()
+    net:finish(function()
+      gate:enter(9, 32, 10)
+      one:add_node(9, 4, 3, {}, { to = gate.service })
+      one:add_client(9, 3)
+      one:tick()
+      gate:leave(9)
+      one:tick()
+    end)
+    assert.same({}, { one.mine[9], one.views[9] })
+  end)
+
+  it("a node that another client has removed does not come back to its client, which is behind", function()
+    net = network.new {
+      seed = SEED, plan = { size = 64, reach = 10, tile = 8, shards = 1 }, processes = { 1 }, patience = 1, window = 2,
+    }
+    local watcher, other, handlers, its = net:member(1), net:member(1), sees()
+    net:finish(function()
+      other:enter_many { 1, 30, 10, 2, 32, 10 }
+      watcher:add_node(1, 7, 8, handlers)
+      watcher:tick()
+    end)
+    local line = net.lines["x1>" .. watcher.address]
+    line.held = true
+    net:finish(function()
+      for i = 1, 4 do
+        other:move(2, i % 2 == 0 and 32 or 60, 10)
+        other:tick()
+      end
+      assert.is_true(net.exchanges[1].clients[watcher.number].behind)
+      other:remove_node(1, 7)
+      other:tick()
+    end)
+    net:kill_shard(1)
+    net:run(1)
+    line.held = false
+    pass(6)
+    net:finish(function() assert.same({}, (other:nodes(1))) end)
+    assert.same({}, its)
+    assert.is_nil(next(watcher.records))
   end)
 
   it("its client hears of its end where another client takes the entity from the one it was lent to", function()

@@ -165,7 +165,8 @@ describe("what clients of a world share", function()
     local one, two = net:member(1), net:member(2)
     local function put_all(shard, since)
       local ent = shard.ents[1]
-      local node = { node = 1, handle = 1, since = since, area = shard:pack("add_node", 8), seen = "", width = 4 }
+      local node = { node = 1, handle = 1, since = since, life = ent.life, area = shard:pack("add_node", 8), seen = "",
+                     width = 4 }
       local view = { area = 8, options = {}, client = one.number, life = ent.life, since = since, pins = {} }
       node.client = one.number
       return (pcall(recovery.commands.restore_node, shard, one.number, 1, node)),
@@ -192,7 +193,7 @@ describe("what clients of a world share", function()
       local shard = net.shards[(one:where(1))]
       local rec = shard.ents[1].nodes[1]
       local node = { node = 1, handle = rec.handle, client = one.number, since = 9, area = rec.area, seen = "",
-                     width = 4 }
+                     width = 4, life = shard.ents[1].life }
       assert.error_matches(function() recovery.commands.restore_node(shard, one.number, 1, node) end, "another node 1")
       recovery.commands.restore_node(shard, two.number, 1, node)
       commands.remove_node(shard, one.number, 1, 1, rec.handle)

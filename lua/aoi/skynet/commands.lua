@@ -8,6 +8,7 @@
 --   is_same(client, client)       are of one service           put_node(rec, ent, area)   returns as add_node
 --   probe(client, asker)          removes it if it has ended   end_node(rec, with_entity)
 --   record(number)                of a present or ending node  begin_view(view), end_view(view), check_area(name, area)
+--   note_end(one, client)         that client has ended a node or view
 --   send(client, message), send_broadcast(client, id, message): send; nil or false if the message was not sent
 
 local argument = require "aoi.skynet.argument"
@@ -53,10 +54,12 @@ end
 --- Returns the result of `remove_entity`: a shard returns the life of the entity.
 function commands.leave(place, client, id)
   local ent = controlled(place, client, id, "leave")
-  views.drop(place, id)
+  local view = views.drop(place, id)
+  if view then place:note_end(view, client) end
   for _, rec in pairs(ent.nodes or {}) do
     clients.forget_node(place, ent, rec)
     place:end_node(rec, true)
+    place:note_end(rec, client)
   end
   clients.disown(place, id)
   return place:remove_entity(id, ent, client)
@@ -118,7 +121,9 @@ end
 --- handle: removes the node only if it is this client's with that handle; nil: any.
 function commands.remove_node(place, client, id, number, handle)
   local rec, ent = helpers.node(place, client, id, number, "remove_node")
-  if not handle or rec.by == client and rec.handle == handle then helpers.drop_node(place, ent, rec) end
+  if handle and not (rec.by == client and rec.handle == handle) then return end
+  helpers.drop_node(place, ent, rec)
+  place:note_end(rec, client)
 end
 
 -- Client views ------------------------------------------------------------------------------------------------------
@@ -141,7 +146,7 @@ end
 
 function commands.remove_client(place, client, id)
   helpers.view(place, client, id, "remove_client")
-  views.drop(place, id)
+  place:note_end(views.drop(place, id), client)
 end
 
 --- Replaces area i of a client view.

@@ -111,6 +111,8 @@ function Space:begin_view(view) views.make(self, view) end
 
 function Space.end_view() end
 
+function Space.note_end() end
+
 --- Removes a client from the space, with its nodes and entities.
 function Space:remove(link)
   commands.helpers.end_client(self, link.number)

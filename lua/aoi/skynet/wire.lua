@@ -123,8 +123,7 @@ function wire.taken(link, id, life, number)
   return head(wire.TAKEN, 0, 0, link) .. spack("<i8I4I4", id, life or 0, number or 0)
 end
 
---- list: entity, node or false for a client view, entity, ... quiet: entity, handle, ...: to be forgotten, as they have
--- ended otherwise than with the service that receives the events.
+--- list: entity, node or false for a client view, entity, ... quiet: entity, handle, ...: ended by another client.
 function wire.lost_views(link, list, quiet)
   local parts = { head(wire.LOST_VIEWS, quiet and wire.QUIET or 0, 0, link) }
   for i, value in ipairs(list) do parts[i + 1] = spack("<i8", value or NO_FD) end

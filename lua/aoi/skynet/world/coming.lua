@@ -90,12 +90,10 @@ return function(Shard)
     return rec.area
   end
 
-  --- A restored node that has not been in a core yet ends with a message for its client, the others with an event. If
-  -- another client has added the node, that is notified: it must not bring it back.
+  --- A restored node that has not been in a core yet ends with a message for its client, the others with an event.
   function Shard:end_node(rec, with_entity)
     rec.dead = true
     targets.forget(self, rec)
-    if rec.by ~= rec.client then self:send(rec.by, wire.lost_views(rec.by, { rec.id, rec.handle }, true)) end
     if rec.seen then
       outlet.end_node(self, rec.client, rec.handle, rec.seen, rec.width)
     else
@@ -139,6 +137,12 @@ return function(Shard)
   end
 
   Shard.end_view = targets.forget
+
+  --- Notifies another client that has added the node or view, and would bring it back after a death: it may be behind
+  -- with events, or get none.
+  function Shard:note_end(one, client)
+    if one.by ~= client then outlet.put(self, one.by, wire.lost_views(one.by, { one.id, one.handle }, true)) end
+  end
 
   Shard.send = outlet.put
 

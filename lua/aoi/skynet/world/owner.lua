@@ -70,17 +70,15 @@ function commands.enter(shard, client, lives, kind, batch, stamps, rows, more)
   return more and add_more(shard, client, rows[1], more)
 end
 
+--- Returns the area of the node as bytes, and the life of the entity.
+function commands.add_node(shard, client, id, ...)
+  return any.add_node(shard, client, id, ...), shard.ents[id].life
+end
+
 --- Returns the life of the entity.
 function commands.add_client(shard, client, id, ...)
   any.add_client(shard, client, id, ...)
   return shard.ents[id].life
-end
-
---- If another client has added the view, that is notified: it must not bring it back.
-function commands.remove_client(shard, client, id)
-  local view = any.helpers.view(shard, client, id, "remove_client")
-  any.remove_client(shard, client, id)
-  if view.by ~= client then shard:send(view.by, wire.lost_views(view.by, { id, view.handle }, true)) end
 end
 
 local function change(shard, rec, area)

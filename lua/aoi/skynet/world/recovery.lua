@@ -332,6 +332,7 @@ function CMD.restore_node(self, client, id, n)
   check_node(self, n)
   local rec = ent.nodes and ent.nodes[n.node]
   if rec and rec.by == client and rec.handle == n.handle then return end
+  if ent.life ~= n.life then error(("entity %d is another one"):format(id), 0) end
   if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
   check_taken(ent, client, id, n.since)
   n.by = client

@@ -79,7 +79,7 @@ local function node_of(self, record)
   return { node = record.node, client = record.to or self.number, handle = record.handle, area = record.area,
            seen = saw[1], width = saw[2], states = saw[3], positions = record.positions,
            overrides = copy_of(record.overrides), sight = record.sight, linger = record.linger,
-           since = record.since or 0 }
+           since = record.since or 0, life = record.life }
 end
 
 -- life: of the entity, nil: any life.

@@ -141,7 +141,7 @@ end
 local function keep_nodes(self, hand)
   for _, node in ipairs(hand.nodes) do
     local record = self:new_record(hand.id, node.node, self.listener or {})
-    record.area, record.positions, record.restored = node.area, node.positions, true
+    record.area, record.positions, record.life, record.restored = node.area, node.positions, hand.life, true
     record.saw = { node.seen, node.width, node.states }
     record.overrides, record.sight, record.linger = node.overrides, node.sight, node.linger
     self:own_record(record)

@@ -68,15 +68,15 @@ local function prepare(self, id, node, area, handlers, options)
   return item
 end
 
--- The answer of the owner: the node's area as bytes; nil: the node has not been added.
-local function finish(self, item, area)
+-- The answer of the owner: the node's area as bytes, nil: the node has not been added; and the life of the entity.
+local function finish(self, item, area, life)
   local record = item.record or { watcher = item.id, node = item.node, handle = item.handle, to = item.to }
   if not area and item.record then
     self.records[item.handle] = nil
     self.client:forget_record(record)
   end
   if not area then return end
-  record.since = self.answered_at + 1
+  record.since, record.life = self.answered_at + 1, life
   record.area, record.positions, record.sight, record.linger = area, item.positions, item.sight, item.linger
   if not record.to then
     if self.records[item.handle] ~= record then return end -- the node has already been closed
@@ -90,8 +90,8 @@ local function request_node(self, id, node, area, handlers, options)
   if self.closed then return false, self:closed_text() end
   local good, item = pcall(prepare, self, id, node, area, handlers, options)
   if not good then return false, item end
-  local ok, packed = self:request("add_node", id, table.unpack(item.arguments, 1, 4))
-  finish(self, item, ok and packed or nil)
+  local ok, packed, life = self:request("add_node", id, table.unpack(item.arguments, 1, 4))
+  finish(self, item, ok and packed or nil, life)
   if ok then return true end
   return false, packed
 end
@@ -109,10 +109,11 @@ local function request_join(self, e, nodes, handlers, view)
   end)
   local areas = reason
   if ok then ok, areas = self:request_enter(e, more) end
-  for i, item in ipairs(items) do finish(self, item, ok and areas[i] or nil) end
+  local id = ok and math.tointeger(e.id)
+  local life = ok and self.outbox:owns(id)
+  for i, item in ipairs(items) do finish(self, item, ok and areas[i] or nil, life) end
   if not ok then return false, areas end
-  local id = math.tointeger(e.id)
-  if view then keep_view(self, id, (self.outbox:owns(id)), table.unpack(more.view, 1, 5)) end
+  if view then keep_view(self, id, life, table.unpack(more.view, 1, 5)) end
   return true
 end
 
@@ -247,14 +248,15 @@ local function end_life(self, id, epoch)
   forget_lent(self, id)
 end
 
---- Nodes with events for other services, and views, have ended. list, n, quiet: of wire.read_lost_views.
+--- Nodes and views have ended that this client has added. list, n, quiet: of wire.read_lost_views.
 local function lose_views(self, list, n, quiet)
   for i = 1, 2 * n, 2 do
     local id, what = list[i], list[i + 1]
     local view = self.views[id]
     if quiet then
       for _, record in pairs(self.mine[id] or {}) do
-        if record.to and record.handle == what then self:disown_record(record) end
+        if record.handle == what then record.ends = record.ends or 0 end
+        if record.handle == what and record.to then self:disown_record(record) end
       end
       if view and view.handle == what then self.views[id] = nil end
     elseif what then
