@@ -500,6 +500,16 @@ for where, new in pairs { service = places.service, world = places.world } do
       end)
     end)
 
+    it("give their own handlers to a node that names themselves", function()
+      run(function(map, _, other)
+        other:listen { enter = write "listener" }
+        other:add_node(1, 7, 8, { enter = write "+" }, { to = place.services[3] })
+        map:add_node(2, 7, 8, {}, { to = place.services[3] })
+      end)
+      assert.equal("+ 1 2 7, listener 2 1 7", told())
+      run(function(_, _, other) assert.same({ 2 }, (other:seen(1, 7))) end)
+    end)
+
     it("get the bytes of a broadcast where they know the entity, each watcher once", function()
       local function hear(name)
         return function(bytes, target, ids, n)

@@ -55,11 +55,10 @@ end
 local function prepare(self, id, node, area, handlers, options)
   id, node = methods.checked("add_node", id, node)
   local item = { id = id, node = node, positions = options and options.positions or nil }
-  if options and options.to then
-    item.to, item.handle = client_at(self, options.to, 5, "add_node")
-  else
+  if options and options.to then item.to, item.handle = client_at(self, options.to, 5, "add_node") end
+  if not item.to or item.to == self.number then
     item.record = new_record(self, id, node, handlers)
-    item.handle = item.record.handle
+    item.to, item.handle = nil, item.record.handle
   end
   item.sight, item.linger = options and options.sight or nil, options and math.tointeger(options.linger)
   item.arguments = { node, area, item.handle, {
