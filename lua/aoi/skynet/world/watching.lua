@@ -67,6 +67,9 @@ local function prepare(self, id, node, area, handlers, options)
   return item
 end
 
+-- The record of a node that this client has added; nil: another has added it.
+local function kept_node(self, id, node) return self.mine[id] and self.mine[id][node] end
+
 -- The answer of the owner: the node's area as bytes, nil: the node has not been added; and the life of the entity.
 local function finish(self, item, area, life)
   local record = item.record or { watcher = item.id, node = item.node, handle = item.handle, to = item.to }
@@ -81,6 +84,8 @@ local function finish(self, item, area, life)
     if self.records[item.handle] ~= record then return end -- the node has already been closed
     self.client.inbox:since(item.handle, self.answered_at + 1)
   end
+  local former = kept_node(self, item.id, item.node)
+  if former then former.ends = former.ends or record.since end -- the message that ends it may be lost
   self:own_record(record)
 end
 
@@ -115,9 +120,6 @@ local function request_join(self, e, nodes, handlers, view)
   if view then keep_view(self, id, life, table.unpack(more.view, 1, 5)) end
   return true
 end
-
--- The record of a node that this client has added; nil: another has added it.
-local function kept_node(self, id, node) return self.mine[id] and self.mine[id][node] end
 
 for _, name in ipairs { "set_area", "set_radius", "set_facing", "set_mask" } do
   requests[name] = function(self, id, node, ...)
