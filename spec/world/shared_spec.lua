@@ -298,4 +298,22 @@ describe("what clients of a world share", function()
       for id = 2, 4 do assert.matches(tostring(id), all) end
     end)
   end
+
+  it("is found though shards name each other for some epochs, however often they are asked in one", function()
+    local net = new_network()
+    local one, two, asked, till = net:member(1), net:member(2), 0, nil
+    local ask = two.ask_now
+    function two.ask_now(shard, after, name, ...)
+      if name ~= "position" or net.shards[1].applied >= till then return ask(shard, after, name, ...) end
+      asked = asked + 1
+      return "moved", after, shard % 4 + 1
+    end
+    net:finish(function()
+      one:enter(1, 5, 5)
+      one:tick()
+      till = net.shards[1].applied + 5
+      assert.equal(5, (two:position(1)))
+    end)
+    assert.is_true(asked > 20)
+  end)
 end)

@@ -34,6 +34,7 @@ local Member = setmetatable({ noun = "world", together = one_by_one }, { __index
 Member.__index = Member
 
 local MOST_TRIES = 100 -- shards asked one after the other for an entity that changes hands
+local FAST_TRIES = 20  -- the others come one an epoch, as only epochs change who has it
 local MOST_MISSES = 25 -- epochs in a row in which the home has no owner: a live client restores it within 20
 local KEEP_LEFT = 100  -- epochs for which lives are kept that this client has ended
 local MOST_LEFT = 1000 -- lives kept before old ones are dropped
@@ -201,7 +202,8 @@ function Member:ask_owner(name, id, ...)
   push_moves(self)
   local owner, sent = self.outbox:where(id)
   local shard, batch, same, missing = sent or owner, self:batch(), 0, 0
-  for _ = 1, MOST_TRIES do
+  for try = 1, MOST_TRIES do
+    if try > FAST_TRIES and not self.tick_epoch() then return false, self:closed_text() end
     local answer = { "unknown" }
     if shard then
       answer = table.pack(note_epoch(self, ask_once(self, shard, self.epoch_seen, name, id, evaluate(name, ...))))
