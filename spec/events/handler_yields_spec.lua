@@ -180,6 +180,21 @@ for setup in fixture.all { modes = { "immediate", "flush" } } do
       assert.same({ "+1/7>2", "+1/7>3", "+1/7>4" }, w:take())
     end)
 
+    it("hears of what it does after another delivery has ended, before its own call returns", function()
+      space:add_node(1, 7, 5, function(...)
+        w.on_enter(...)
+        if #w.heard > 1 then return end
+        coroutine.yield()
+        w:enter(4, w:at(1))
+      end)
+      local co = start(function() w:enter(2, w:at(1)) end)
+      step(co)
+      w:enter(3, w:at(1)) w:deliver()
+      assert.equal("done", (step(co)))
+      assert.equal(3, #w.heard)
+      assert.same({ "+1/7>2", "+1/7>3", "+1/7>4" }, w:take())
+    end)
+
     it("may yield with on_error set, and its error still goes there", function()
       local errors = {}
       space:on_error(function(err, _, target) errors[target] = err end)

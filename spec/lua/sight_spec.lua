@@ -212,6 +212,22 @@ for _, delivery in ipairs { "immediate", "deferred" } do
       assert.equal("1.1+2 1.1-3", tick())
     end)
 
+    if delivery == "deferred" then
+      it("a flush in a handler has all leaves before all enters", function()
+        local order = {}
+        local function on(sign) return function(_, t) order[#order + 1] = sign .. t end end
+        space:add_node(1, 7, 8, on "+", on "-")
+        space:flush()
+        space:enter(4, 1, 1)
+        space:leave(3)
+        space:enter(5, 1, 1)
+        sight:add(1, 1, 30, function() space:flush() end)
+        sight:tick()
+        assert.same("+3 -3 +4 +5", table.concat(order, " "))
+        assert.equal(0, space:flush())
+      end)
+    end
+
     if not rawget(_G, "jit") and _VERSION ~= "Lua 5.1" and _VERSION ~= "Lua 5.2" then
       it("handlers may yield", function()
         sight:open(door)
@@ -226,6 +242,24 @@ for _, delivery in ipairs { "immediate", "deferred" } do
         assert.equal(1, #heard)
         assert.equal(2, run())
         assert.equal(2, #heard)
+      end)
+
+      it("a tick while a flush is suspended takes none of its events", function()
+        if delivery ~= "deferred" then return end
+        local seen = {}
+        space:add_node(1, 7, 30, function(_, t)
+          if #seen == 0 then coroutine.yield() end
+          seen[#seen + 1] = t
+          if t == 2 then space:enter(4, 1, 1) end
+        end)
+        local run = coroutine.wrap(function() return space:flush() end)
+        run()
+        sight:add(1, 1, 30, handlers)
+        assert.equal("1.1+3", tick())
+        assert.same({}, seen)
+        assert.equal(3, run()) -- and the flush goes on to its end
+        table.sort(seen)
+        assert.same({ 2, 3, 4 }, seen)
       end)
     end
 

@@ -56,9 +56,9 @@ typedef struct laoi_space {
     int dims;
     uint32_t calls; /* count of method calls: detects calls by finalizers */
     bool deferred, has_on_error;
-    bool flushing; /* the active delivery takes the space's own events, too, although the space is deferred */
-    bool sink_due; /* collected bytes of its journal must be passed to the sink */
-    bool playing;  /* a player is in a call of the core, and may call the host's function: refuse other calls */
+    bool flush_due; /* the active delivery takes the own events of the space from now on, although it is deferred */
+    bool sink_due;  /* collected bytes of its journal must be passed to the sink */
+    bool playing;   /* a player is in a call of the core, and may call the host's function: refuse other calls */
     lua_Alloc alloc;
     void *ud;
     struct {

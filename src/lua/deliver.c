@@ -20,7 +20,10 @@ static inline void push_ids(lua_State *L, const aoi_queued *ev) {
     laoi_pushinteger(L, ev->node_id);
 }
 
-static int again(lua_State *L, int status, lua_KContext count);
+/* The context of a loop: its events so far, doubled, and whether it takes the own events of a deferred space. */
+enum { FLUSHES = 1, ONE_EVENT = 2 };
+
+static int again(lua_State *L, int status, lua_KContext ctx);
 
 static int note_traceback(lua_State *L) {
     laoi_traceback(L, 1);
@@ -35,7 +38,7 @@ void laoi_push_tracer(lua_State *L, int t) {
 }
 
 /* on_error(err, watcher, target, node_id, traceback); the ids are still on the stack, the error on top. */
-static void call_on_error(lua_State *L, lua_KContext count) {
+static void call_on_error(lua_State *L, lua_KContext ctx) {
     lua_rawgeti(L, TABLE, LAOI_ON_ERROR);
     if (lua_isnil(L, -1)) { /* unset by the handler */
         lua_pop(L, 1);
@@ -51,7 +54,7 @@ static void call_on_error(lua_State *L, lua_KContext count) {
     }
     lua_pushboolean(L, 0);
     lua_rawseti(L, TABLE, LAOI_TRACEBACK);
-    lua_callk(L, 5, 0, count, again);
+    lua_callk(L, 5, 0, ctx, again);
 }
 
 /* ---- finding the handler ----------------------------------------------------------------------------------------------- */
@@ -92,34 +95,35 @@ static int find_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev,
 }
 
 /* Takes the next event.  Settles first: in a deferred space a handler may have cancelled events by moving entities. */
-static inline const aoi_queued *next_event(lua_State *L, laoi_space *b) {
+static inline const aoi_queued *next_event(lua_State *L, laoi_space *b, lua_KContext *ctx) {
     if (!b->core) return NULL;
     if (!aoi_settle(b->core)) laoi_nomemory(L);
-    const aoi_queued *e = !b->deferred || b->flushing ? aoi_take(b->core) : NULL;
+    if (b->flush_due) *ctx |= FLUSHES, b->flush_due = false;
+    const aoi_queued *e = !b->deferred || *ctx & FLUSHES ? aoi_take(b->core) : NULL;
     return e || !b->core->layers ? e : aoi_layers_take(b->core);
 }
 
 /* Calls the handler at HANDLER.  The handler may set or unset on_error: the setting before the call applies. */
-static void call_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev, lua_KContext count) {
+static void call_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev, lua_KContext ctx) {
     if (!b->has_on_error) {
         push_ids(L, ev);
-        lua_callk(L, 3, 0, count, again);
+        lua_callk(L, 3, 0, ctx, again);
         return;
     }
     push_ids(L, ev);
     lua_rawgeti(L, TABLE, LAOI_TRACER);
     lua_pushvalue(L, HANDLER);
     push_ids(L, ev);
-    if (lua_pcallk(L, 3, 0, TRACER, count, again) > 1) call_on_error(L, count); /* neither LUA_OK nor LUA_YIELD */
+    if (lua_pcallk(L, 3, 0, TRACER, ctx, again) > 1) call_on_error(L, ctx); /* neither LUA_OK nor LUA_YIELD */
 }
 
 /* Calls a handler of any type, at HANDLER.  Copies the record of the queue, as the lookup may run a metamethod. */
-static void deliver_checked(lua_State *L, laoi_space *b, const aoi_queued *e, int type, lua_KContext count) {
+static void deliver_checked(lua_State *L, laoi_space *b, const aoi_queued *e, int type, lua_KContext ctx) {
     aoi_queued ev = *e;
     int found = find_handler(L, b, &ev, type);
     laoi_forget_freed(L, b, TABLE);
-    if (found == HANDLER_FOUND && b->core) call_handler(L, b, &ev, count); /* the lookup may have closed it */
-    if (found == LOOKUP_FAILED) call_on_error(L, count);
+    if (found == HANDLER_FOUND && b->core) call_handler(L, b, &ev, ctx); /* the lookup may have closed it */
+    if (found == LOOKUP_FAILED) call_on_error(L, ctx);
     lua_settop(L, TABLE);
 }
 
@@ -149,33 +153,33 @@ static int raise_endless(lua_State *L, const laoi_repeated *r) {
 
 /* The loop; the stack has the space and its table.  Calls of the Lua API dominate the cost: for a plain function it
  * pushes only the arguments, and the call leaves the stack as it was. */
-static int run(lua_State *L, lua_KContext count) {
+static int run(lua_State *L, lua_KContext ctx) {
     laoi_space *b = lua_touserdata(L, SELF);
     const aoi_queued *e;
-    for (; (e = next_event(L, b)) != NULL; count++) {
+    for (; (e = next_event(L, b, &ctx)) != NULL; ctx += ONE_EVENT) {
         uint32_t ref = laoi_handler(e->kind, aoi_user_data_of(b->core, e->node));
         int type = ref ? laoi_rawgeti(L, TABLE, (laoi_index)ref) : LUA_TNIL;
-        if (count >= CHECK_FROM && is_endless(&b->repeated, e)) {
-            deliver_checked(L, b, e, type, count + 1);
+        if (ctx >= CHECK_FROM * ONE_EVENT && is_endless(&b->repeated, e)) {
+            deliver_checked(L, b, e, type, ctx + ONE_EVENT);
             if (b->core && (aoi_pending(b->core) || b->core->layers)) return raise_endless(L, &b->repeated);
             continue;
         }
         if (type != LUA_TFUNCTION || b->has_on_error || aoi_has_freed(b->core)) {
-            deliver_checked(L, b, e, type, count + 1);
+            deliver_checked(L, b, e, type, ctx + ONE_EVENT);
             continue;
         }
         push_ids(L, e);
-        lua_callk(L, 3, 0, count + 1, again);
+        lua_callk(L, 3, 0, ctx + ONE_EVENT, again);
     }
-    laoi_pushinteger(L, (int64_t)count);
+    laoi_pushinteger(L, (int64_t)ctx / ONE_EVENT);
     return 1;
 }
 
 /* The continuation of `run` after a handler that has yielded or, with on_error set, raised. */
-static int again(lua_State *L, int status, lua_KContext count) {
-    if (status > 1) call_on_error(L, count);
+static int again(lua_State *L, int status, lua_KContext ctx) {
+    if (status > 1) call_on_error(L, ctx);
     lua_settop(L, TABLE);
-    return run(L, count);
+    return run(L, ctx);
 }
 
 static int loop(lua_State *L) {
@@ -244,7 +248,7 @@ static void end(lua_State *L, laoi_space *b, lua_KContext ctx) {
 static int finish(lua_State *L, int status, lua_KContext ctx) {
     laoi_space *b = lua_touserdata(L, SELF);
     end(L, b, ctx);
-    b->flushing = false;
+    b->flush_due = false;
     if (status > 1) {
         if (b->core) aoi_keep_order(b->core); /* the remaining events stay queued in order */
         return lua_error(L);
@@ -269,28 +273,26 @@ static void push_loop(lua_State *L) {
 #endif
 }
 
-static int deliver(lua_State *L, laoi_space *b, bool counts) {
+static int deliver(lua_State *L, laoi_space *b, bool counts, bool flushes) {
     b->repeated = (laoi_repeated){0};
     push_loop(L);
     lua_pushvalue(L, SELF);
     lua_KContext ctx = begin(L, b) | (counts ? COUNTS : 0);
+    b->flush_due |= flushes;
     return finish(L, lua_pcallk(L, 1, 1, 0, ctx, finish), ctx);
 }
 
 int laoi_deliver(lua_State *L, laoi_space *b, bool counts) {
-    bool waits = aoi_pending(b->core), later = waits && under_way(L, b);
-    b->flushing |= later; /* the active delivery takes them */
-    if (!waits || later) {
-        if (counts) lua_pushinteger(L, 0);
-        return counts;
-    }
-    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
-    b->flushing = true;
-    return deliver(L, b, counts);
+    bool waits = aoi_pending(b->core);
+    if (waits && aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
+    if (waits && !under_way(L, b)) return deliver(L, b, counts, true);
+    b->flush_due |= waits; /* the active delivery takes them */
+    if (counts) lua_pushinteger(L, 0);
+    return counts;
 }
 
 int laoi_deliver_layers(lua_State *L, laoi_space *b) {
-    if (!under_way(L, b)) return deliver(L, b, true);
+    if (!under_way(L, b)) return deliver(L, b, true, false);
     lua_pushinteger(L, 0);
     return 1;
 }
