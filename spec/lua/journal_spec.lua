@@ -130,6 +130,30 @@ for _, delivery in ipairs { "immediate", "deferred" } do
   end
 end
 
+for _, engine in ipairs(aoi.engines()) do
+  it("a journal of a " .. engine .. " space makes the events in the order they had", function()
+    local heard, again, pieces = {}, {}, {}
+    local space = aoi.new { engine = engine }
+    local j = journal.record(space, function(bytes) pieces[#pieces + 1] = bytes end)
+    space:enter(1, 0, 0)
+    space:enter(2, 1, 0)
+    space:add_node(1, 1, { radius = 5, mask = 1 }, hearing(heard))
+    space:add_node(1, 2, { radius = 5, mask = 2 }, hearing(heard))
+    space:leave(1) -- the slot of node 2 is free at once, that of node 1 with its last event
+    for id = 3, 5 do
+      space:enter(id, 0, 0, 2)
+      space:add_node(id, 1, { radius = 5, mask = 4 }, hearing(heard))
+    end
+    space:enter(6, 1, 1, 4)
+    space:leave(6)
+    j:stop()
+    local player = journal.open(table.concat(pieces), { handlers = function() return hearing(again) end })
+    while player:step() do end
+    assert.equal(8, #again)
+    assert.same(heard, again)
+  end)
+end
+
 describe("a journal", function()
   it("goes to a function in pieces of any length", function()
     local pieces, made = {}, {}

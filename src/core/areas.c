@@ -25,9 +25,17 @@ static void take_slot(aoi_space *s, uint32_t slot, uint32_t next) {
     else s->world.node_top++;
 }
 
+static void reuse_slot(aoi_space *s, uint32_t node) {
+    s->world.nodes[node].home = s->unused_node;
+    s->unused_node = node;
+}
+
+/* A queue: slots are used again in one order, however many each call of aoi_next_freed is behind. */
 void aoi_release_node(aoi_space *s, uint32_t node) {
-    s->world.nodes[node].home = s->freed_node;
-    s->freed_node = node;
+    if (s->freed_node == AOI_NONE) s->freed_node = node;
+    else s->world.nodes[s->freed_last].home = node;
+    s->freed_last = node;
+    s->world.nodes[node].home = AOI_NONE;
 }
 
 bool aoi_next_freed(aoi_space *s, uint64_t *user_data) {
@@ -37,8 +45,7 @@ bool aoi_next_freed(aoi_space *s, uint64_t *user_data) {
         return false;
     }
     s->freed_node = s->world.nodes[n].home;
-    s->world.nodes[n].home = s->unused_node;
-    s->unused_node = n;
+    reuse_slot(s, n);
     *user_data = s->world.areas[n].user_data;
     return true;
 }
@@ -173,10 +180,12 @@ static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, new_area *a, 
 
 /* Removes a node whose call is refused: it has no events, so its slot is free at once unless it retires. */
 static void drop_node(aoi_space *s, uint32_t node) {
-    uint64_t user_data;
+    aoi_node_record *n = s->world.nodes + node;
     aoi_chain_remove(&s->world, &s->chains, node);
+    n->pending = 1; /* holds its slot, which aoi_next_freed must not return */
     aoi_free_node(s, node);
-    if (s->world.nodes[node].generation != 0) (void)aoi_next_freed(s, &user_data);
+    n->pending = 0;
+    if (n->generation != 0) reuse_slot(s, node);
 }
 
 static int silence_of(const aoi_area *area) {

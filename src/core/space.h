@@ -103,7 +103,7 @@ struct aoi_space {
     uint32_t node_count;
     uint32_t unused_entity, unused_node;         /* chains of free slots */
     uint32_t entity_generation, node_generation; /* of the first use of a new slot */
-    uint32_t freed_node;                         /* chain of slots that aoi_next_freed has not returned yet */
+    uint32_t freed_node, freed_last;             /* chain of slots that aoi_next_freed has not returned yet */
     uint32_t unbounded;                          /* chain of the nodes of infinite reach, by home and slot */
     uint32_t unbounded_positional;               /* count of those that do not see everything */
     double cell;                                 /* the hint, as it was given */
