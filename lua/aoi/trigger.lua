@@ -474,14 +474,14 @@ function Trigger:set_area(area)
   local space, mask, layers = self.set.space, own.mask, own.layers
   if self.outside then
     local fault = checks.near_fault(space, { radius = 0, mask = mask, layers = layers })
+      or checks.area_fault(space, own)
     if fault then checks.fail(1, "set_area", fault) end
-    own.mask, own.layers = nil, second.ALL
+    return second.set_area(self, own, mask, layers)
   elseif self.disabled then
     own.mask = 0
   end
   checks.call("set_area", IN_SET, space.set_area, space, self.id, self.node, own)
   self.mask, self.layers = mask, layers
-  if self.outside and alive(self) then second.set_mask(self) end
 end
 
 --- Turns a sector, with exactly the difference in events.

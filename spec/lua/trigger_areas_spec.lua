@@ -113,6 +113,21 @@ describe("triggers", function()
     assert.has_error(function() t:set_facing(1) end)
     assert.has_error(function() t:set_area { radius = -1 } end)
   end)
+
+  it("change area and mask at once where outside counts", function()
+    local space, triggers, take = new { outside = true }
+    space:enter(1, 0, 0)
+    space:enter(2, 5, 0, 1)
+    space:enter(3, 50, 0, 3)
+    local t = triggers:add(1, "t", { radius = 9, mask = 1 })
+    assert.same({ "+3" }, take())
+    t:set_area { radius = 2, mask = 2 } -- 2 is out of the area now, and does not count any more
+    assert.same({}, take())
+    assert.has_error(function() t:set_area { radius = -1 } end)
+    assert.has_error(function() t:set_area { radius = 1, mask = 0.5 } end)
+    t:set_area { radius = 60, mask = 1 }
+    assert.same({ "-3" }, take())
+  end)
 end)
 
 describe("layers of triggers", function()

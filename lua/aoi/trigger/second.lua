@@ -8,12 +8,12 @@ local admission = require "aoi.trigger.admission"
 local checks = require "aoi.checks"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
+local steps = require "aoi.trigger.steps"
 local visits = require "aoi.trigger.visits"
 
 local second = {}
 
 local ALL = -1 -- layers: all bits
-second.ALL = ALL
 
 local function is_seen(t, node, target)
   local space = t.set.space
@@ -41,6 +41,22 @@ function second.set_mask(t)
   elseif reserved.has_node(space, t.id, t.second) then
     space:set_area(t.id, t.second, area_of(t))
   end
+end
+
+--- Changes the area of a trigger with `outside`, and its mask and layers. Events are processed when both nodes are
+-- changed: a target that is inside after the first change alone does not enter.
+-- @param area a correct area
+function second.set_area(t, area, mask, layers)
+  area.mask, area.layers = nil, ALL
+  steps.hold(t.set)
+  local ok, err = pcall(t.set.space.set_area, t.set.space, t.id, t.node, area)
+  if ok or err ~= "not enough memory" then -- of a handler's error the area is changed
+    t.mask, t.layers = mask, layers
+    local also, why = pcall(second.set_mask, t)
+    if ok then ok, err = also, why end
+  end
+  steps.release(t.set)
+  if not ok then error(err, 0) end
 end
 
 --- Gives a trigger the id of its second node, if it needs one.
