@@ -1,10 +1,12 @@
---- Sets the item behind the nth to nil. A table that is filled again may hold rows of an earlier, longer list there:
--- rows that begin with a number are removed, so that # is n. Other values in the table stay.
--- @param row items in a row, 1 without it
-return function(list, n, row)
+-- What lists have beside numbers: the words of `space:overrides`.
+local WORDS = { hide = true, show = true, match = true }
+
+--- Sets the item behind the nth to nil. A table that is filled again may hold items of an earlier, longer list there:
+-- they are removed, so that # is n. Other values in the table stay.
+return function(list, n)
   repeat
-    local more = type(rawget(list, n + 1)) == "number"
-    for i = n + 1, n + (more and row or 1) do rawset(list, i, nil) end
-    n = n + (row or 1)
-  until not more
+    n = n + 1
+    local was = rawget(list, n)
+    rawset(list, n, nil)
+  until type(was) ~= "number" and not WORDS[was or 0]
 end

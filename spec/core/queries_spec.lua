@@ -228,6 +228,10 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
           space:override(1, 7, 5, nil)
           assert.equal(2, filled())
           assert.same({ 4, "hide" }, buf)
+          space:override(1, 7, 5, "show")
+          assert.equal(4, filled())
+          assert.equal(buf, (space:nodes(5, buf))) -- it has none
+          assert.same({}, buf)
         end
       end
     end)

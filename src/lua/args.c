@@ -441,18 +441,21 @@ void laoi_buffer(lua_State *L, int i, size_t n) {
     else laoi_typeerror(L, i, "table");
 }
 
-void laoi_end_list(lua_State *L, int i, laoi_index n, int row) {
-    int type;
-    do {
-        type = laoi_rawgeti(L, i, n + 1);
+/* Whether the value on top may be an item of a list: a number, or a word of `overrides`. */
+static bool is_item(lua_State *L) {
+    if (lua_type(L, -1) != LUA_TSTRING) return lua_type(L, -1) == LUA_TNUMBER;
+    return laoi_word(L, laoi_override_name) >= 0;
+}
+
+void laoi_end_list(lua_State *L, int i, laoi_index n) {
+    for (bool more = true; more;) {
+        const bool none = laoi_rawgeti(L, i, ++n) == LUA_TNIL;
+        more = is_item(L);
         lua_pop(L, 1);
-        for (int k = 1; k <= row && type != LUA_TNIL; k++) {
-            lua_pushnil(L);
-            lua_rawseti(L, i, n + k);
-            if (type != LUA_TNUMBER) return;
-        }
-        n += row;
-    } while (type != LUA_TNIL);
+        if (none) return;
+        lua_pushnil(L);
+        lua_rawseti(L, i, n);
+    }
 }
 
 int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_t n) {
@@ -466,7 +469,7 @@ int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_
         laoi_pushinteger(L, nodes[k]);
         laoi_seti(L, list, ++at, plain);
     }
-    laoi_end_list(L, list, at, 1);
+    laoi_end_list(L, list, at);
     laoi_pushinteger(L, (int64_t)n);
     return 2;
 }

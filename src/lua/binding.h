@@ -162,9 +162,9 @@ size_t laoi_row_count(lua_State *L, int dims, int i);
 void laoi_read_rows(lua_State *L, int dims, int i, size_t n, aoi_row *out);
 /* Pushes the table to fill, given at i, or a new one with room for n items. */
 void laoi_buffer(lua_State *L, int i, size_t n);
-/* Ends the list at i with a nil behind item n.  Removes further rows, which begin with a number, of an earlier, longer
- * list, so that # is right; keeps other contents of the table. */
-void laoi_end_list(lua_State *L, int i, laoi_index n, int row);
+/* Ends the list at i with a nil behind item n.  Removes further items of an earlier, longer list, so that # is right;
+ * keeps other contents of the table. */
+void laoi_end_list(lua_State *L, int i, laoi_index n);
 /* Fills the table on top with n rows, an id, or an id and a node each; pushes n; returns 2. */
 int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_t n);
 
@@ -285,7 +285,7 @@ int laoi_push_position(lua_State *L, const laoi_space *b, bool known, const doub
 int laoi_push_known(lua_State *L, bool known, int64_t v);
 
 extern const luaL_Reg laoi_queries[];
-extern const char *const laoi_override_names[]; /* by AOI_HIDE ... */
+const char *laoi_override_name(int k); /* of AOI_HIDE + k; NULL behind the last */
 
 /* Pushes a message handler that stores a traceback in the table at t and returns the error. */
 void laoi_push_tracer(lua_State *L, int t);

@@ -297,8 +297,8 @@ static int l_override(lua_State *L) {
     aoi_entity t = laoi_entity(L, b, 4);
     int how = AOI_BY_RULE;
     if (!lua_isnoneornil(L, 5)) {
-        const char *text = lua_type(L, 5) == LUA_TSTRING ? lua_tostring(L, 5) : "";
-        for (how = AOI_MATCH; how > AOI_BY_RULE && strcmp(laoi_override_names[how], text) != 0;) how--;
+        lua_settop(L, 5);
+        how = AOI_HIDE + laoi_word(L, laoi_override_name);
         if (how == AOI_BY_RULE)
             laoi_argerror(L, 5, "'hide', 'show', 'match' or nil expected, got %s", laoi_value(L, 5));
     }
@@ -351,7 +351,7 @@ static int l_drain(lua_State *L) {
         laoi_pushinteger(L, e->node_id);
         laoi_seti(L, 3, at + 4, plain);
     }
-    laoi_end_list(L, 3, at, 1);
+    laoi_end_list(L, 3, at);
     laoi_gettable(L, 1);
     aoi_take_all(b->core);
     laoi_forget_freed(L, b, 4);

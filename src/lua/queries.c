@@ -3,7 +3,10 @@
 
 #include "lua/binding.h"
 
-const char *const laoi_override_names[] = {"rule", "hide", "show", "match"};
+const char *laoi_override_name(int k) {
+    static const char *const names[] = {"hide", "show", "match", NULL};
+    return names[k];
+}
 
 /* Pushes the table at i, or a new one with room for n numbers.  False if making the table has run a finalizer that used
  * the space: then the answer of the core may be outdated, and the method must run again. */
@@ -115,7 +118,7 @@ static int l_near_many(lua_State *L) {
     if (!a.masked) a.area.mask = 0;
     if (!none && aoi_near_many(b->core, places, n, &a.area, &ids, &last, &count) != AOI_OK) return laoi_nomemory(L);
     for (size_t k = 0; k < n; k++) laoi_set_item(L, ends, (laoi_index)k + 1, none ? 0 : last[k]);
-    laoi_end_list(L, ends, (laoi_index)n, 1);
+    laoi_end_list(L, ends, (laoi_index)n);
     lua_pushvalue(L, list);
     laoi_fill_list(L, ids, NULL, count);
     lua_pushvalue(L, ends);
@@ -165,7 +168,7 @@ static int l_sweep(lua_State *L) {
         lua_pushnumber(L, times[k]);
         lua_rawseti(L, list, (laoi_index)(2 * k + 2));
     }
-    laoi_end_list(L, list, (laoi_index)(2 * n), 1);
+    laoi_end_list(L, list, (laoi_index)(2 * n));
     laoi_pushinteger(L, (int64_t)n);
     return 2;
 }
@@ -177,7 +180,7 @@ static int l_overrides(lua_State *L) {
     check_buffer(L, 4);
     lua_settop(L, 4);
     laoi_buffer(L, 4, 0);
-    for (int k = AOI_HIDE; k <= AOI_MATCH; k++) lua_pushstring(L, laoi_override_names[k]);
+    for (int k = 0; laoi_override_name(k); k++) lua_pushstring(L, laoi_override_name(k));
     b = laoi_self(L); /* now, as a new table or string may run a finalizer */
     const int64_t *targets, *how;
     size_t n = 0;
@@ -188,7 +191,7 @@ static int l_overrides(lua_State *L) {
         lua_rawseti(L, BUFFER, (laoi_index)(2 * k + 2));
     }
     lua_settop(L, BUFFER);
-    laoi_end_list(L, BUFFER, (laoi_index)(2 * n), 2);
+    laoi_end_list(L, BUFFER, (laoi_index)(2 * n));
     laoi_pushinteger(L, (int64_t)n);
     return 2;
 }
@@ -242,7 +245,7 @@ static int l_nodes(lua_State *L) {
         aoi_node_id(b->core, n, &id);
         laoi_set_item(L, -1, (laoi_index)++count, id);
     }
-    laoi_end_list(L, lua_gettop(L), (laoi_index)count, 1);
+    laoi_end_list(L, lua_gettop(L), (laoi_index)count);
     laoi_pushinteger(L, count);
     return 2;
 }

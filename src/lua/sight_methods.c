@@ -157,7 +157,7 @@ static int g_walls(lua_State *L) {
     int64_t id;
     aoi_wall w;
     while (aoi_sight_next_wall(g->core, &cursor, &id, &w)) laoi_set_item(L, -1, ++n, id);
-    laoi_end_list(L, lua_gettop(L), n, 1);
+    laoi_end_list(L, lua_gettop(L), n);
     laoi_pushinteger(L, (int64_t)n);
     return 2;
 }

@@ -163,7 +163,7 @@ int laoi_sync_read(lua_State *L) {
     lua_rawset(L, 2);
     fill_lists(L, &r, at, rows);
     for (int k = 0; k < LISTS; k++) {
-        laoi_end_list(L, GONE + k, at[k], 1);
+        laoi_end_list(L, GONE + k, at[k]);
         lua_pushinteger(L, (lua_Integer)rows[k]);
         lua_setfield(L, GONE + k, "n");
     }

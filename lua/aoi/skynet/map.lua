@@ -96,7 +96,7 @@ Map.__close = Map.close
 local function fill(buf, width, ok, list, n)
   if ok and buf then
     for i = 1, n * width do rawset(buf, i, list[i]) end
-    end_list(buf, n * width, width)
+    end_list(buf, n * width)
     list = buf
   end
   return ok, list, n
@@ -272,7 +272,7 @@ local function seen(map, id, node, buf)
   end
   buf = argument.options(3, "seen", buf, 3)
   local n = map.client.inbox:view(record.handle, buf)
-  end_list(buf, n, 1)
+  end_list(buf, n)
   return true, buf, n
 end
 
