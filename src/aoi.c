@@ -100,7 +100,6 @@
 #include "core/near_many.c"
 #include "core/node_index.c"
 #include "core/override_table.c"
-#include "core/pair_table.c"
 #include "core/query.c"
 #include "core/space.c"
 #include "core/sweep.c"

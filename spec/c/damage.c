@@ -89,7 +89,7 @@ static void of_pairs(void) {
     uint32_t node = node_of(0, 2), inside = 8, between = 1, outside = 7; /* 10, 10 and 14, and 70 away */
     EXPECT(aoi_move(s, aoi_find(s, 1), (double[3]){14, 0, 0}) == AOI_OK);
     EXPECT(aoi_pair_table_has(&s->kept, node, between) && s->kept.count == 1);
-    EXPECT(aoi_pair_table_reserve(&s->world.memory, &s->kept, 2));
+    EXPECT(aoi_index_reserve(&s->world.memory, &s->kept, 2));
     const struct {
         uint32_t node, target;
         const char *what;

@@ -6,7 +6,7 @@
 enum { NODES = 40, TARGETS = 50 };
 
 static aoi_memory memory = {.alloc = host_alloc};
-static aoi_pair_table table;
+static aoi_index table;
 static bool expected[NODES][TARGETS];
 static uint32_t expected_count;
 
@@ -16,6 +16,7 @@ static uint32_t node_slot(uint32_t n) {
 }
 
 static bool has(uint32_t n, uint32_t t) {
+    EXPECT(aoi_pair_table_node(aoi_pair_table_hash(node_slot(n), t), t) == node_slot(n));
     return aoi_pair_table_has(&table, node_slot(n), t);
 }
 
@@ -24,20 +25,20 @@ static void check_all(void) {
     EXPECT(table.count == expected_count);
     for (uint32_t n = 0; n < NODES; n++)
         for (uint32_t t = 0; t < TARGETS; t++) EXPECT(has(n, t) == expected[n][t]);
-    for (uint32_t i = 0; i < table.size; i++) used += table.slots[i] != UINT64_MAX;
+    for (uint32_t i = 0; i < table.size; i++) used += table.slots[i].value != AOI_NONE;
     EXPECT(used == expected_count && (table.size == 0 || used < table.size)); /* a search ends */
     EXPECT((table.size & (table.size - 1)) == 0 && memory.used == table.size * sizeof *table.slots);
 }
 
 static void start(void) {
-    table = (aoi_pair_table){0};
+    table = (aoi_index){0};
     memset(expected, 0, sizeof expected);
     expected_count = 0;
 }
 
 static void finish(void) {
     check_all();
-    aoi_pair_table_free(&memory, &table);
+    aoi_index_free(&memory, &table);
     EXPECT(host.used == 0 && memory.used == 0 && table.size == 0 && table.count == 0);
     EXPECT(!has(0, 0));
 }
@@ -46,10 +47,10 @@ static void finish(void) {
 static void make_room(void) {
     uint32_t size = table.size;
     host_refuse(1 + (long)random_below(2), 1);
-    bool good = aoi_pair_table_reserve(&memory, &table, expected_count + 1);
+    bool good = aoi_index_reserve(&memory, &table, expected_count + 1);
     if (!host_relent() || good) return;
     EXPECT(table.size == size && table.count == expected_count);
-    EXPECT(aoi_pair_table_reserve(&memory, &table, expected_count + 1));
+    EXPECT(aoi_index_reserve(&memory, &table, expected_count + 1));
 }
 
 static void change(uint32_t n, uint32_t t) {
@@ -68,14 +69,14 @@ static void change(uint32_t n, uint32_t t) {
 
 static void an_empty_set_has_nothing(void) {
     start();
-    EXPECT(!has(0, 0) && aoi_pair_table_reserve(&memory, &table, 0) && table.size == 0);
-    aoi_pair_table_tidy(&memory, &table);
+    EXPECT(!has(0, 0) && aoi_index_reserve(&memory, &table, 0) && table.size == 0);
+    aoi_index_shrink(&memory, &table);
     EXPECT(table.size == 0);
     change(3, 4);
     EXPECT(!has(4, 3) && !has(3, 3));
     change(3, 4);
     EXPECT(table.size > 0);
-    aoi_pair_table_tidy(&memory, &table);
+    aoi_index_shrink(&memory, &table);
     EXPECT(table.size == 0 && !has(3, 4));
     finish();
 }
@@ -90,7 +91,7 @@ static void agrees_with_a_matrix(void) {
         change(n, t);
         if (random_below(50) == 0) {
             host_refuse(1, (long)random_below(2));
-            aoi_pair_table_tidy(&memory, &table); /* cannot fail: it may do without */
+            aoi_index_shrink(&memory, &table); /* cannot fail: it may do without */
             host_relent();
         }
         if (step % 500 == 0) check_all();
@@ -103,18 +104,18 @@ static void removals_close_gaps(void) {
     uint32_t found[8], count = 0;
     start();
     for (uint32_t t = 0; count < 8; t++) /* eight pairs that have the last two of 16 slots as their home */
-        if ((aoi_hash64(aoi_pair_key(1, t)) & 15) >= 14) found[count++] = t;
+        if ((aoi_pair_table_hash(1, t) & 15) >= 14) found[count++] = t;
     for (uint32_t set = 0; set < 256; set++)
         for (uint32_t gone = 0; gone < 8; gone++) {
             if (!(set >> gone & 1)) continue;
-            EXPECT(aoi_pair_table_reserve(&memory, &table, 8));
+            EXPECT(aoi_index_reserve(&memory, &table, 8));
             for (uint32_t i = 0; i < 8; i++)
                 if (set >> i & 1) aoi_pair_table_add(&table, 1, found[i]);
             EXPECT(table.size == 16);
             aoi_pair_table_remove(&table, 1, found[gone]);
             for (uint32_t i = 0; i < 8; i++)
                 EXPECT(aoi_pair_table_has(&table, 1, found[i]) == ((set >> i & 1) && i != gone));
-            aoi_pair_table_free(&memory, &table);
+            aoi_index_free(&memory, &table);
         }
     finish();
 }
@@ -133,18 +134,18 @@ static void removes_and_adds_again_without_memory(void) {
 static void gives_back_what_many_needed(void) {
     enum { MANY = 100000 };
     start();
-    EXPECT(aoi_pair_table_reserve(&memory, &table, MANY));
+    EXPECT(aoi_index_reserve(&memory, &table, MANY));
     for (uint32_t i = 0; i < MANY; i++) aoi_pair_table_add(&table, i, i / 2);
     size_t most = memory.used;
     EXPECT(table.count == MANY && most <= MANY / 3 * 4 * 2 * sizeof *table.slots);
     for (uint32_t i = 5; i < MANY; i++) {
         aoi_pair_table_remove(&table, i, i / 2);
-        if (i % 10 == 0) aoi_pair_table_tidy(&memory, &table);
+        if (i % 10 == 0) aoi_index_shrink(&memory, &table);
     }
     EXPECT(memory.used < most / 1000 && table.count == 5);
     for (uint32_t i = 0; i < MANY; i++) EXPECT(aoi_pair_table_has(&table, i, i / 2) == (i < 5));
     for (uint32_t i = 0; i < 5; i++) aoi_pair_table_remove(&table, i, i / 2);
-    aoi_pair_table_tidy(&memory, &table);
+    aoi_index_shrink(&memory, &table);
     EXPECT(memory.used == 0);
     finish();
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { LEAST_INDEX = 16 }; /* slots */
+
 static uint64_t next_of(uint64_t *state) { /* splitmix64: Steele, Lea, Flood, Fast splittable pseudorandom generators */
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -27,12 +29,7 @@ static void index_put(aoi_index *ix, uint32_t hash, uint32_t value) {
     ix->slots[i].value = value;
 }
 
-bool aoi_index_reserve(aoi_memory *m, aoi_index *ix, size_t count) {
-    if (count <= ix->size / 4u * 3) return true;
-    size_t size = ix->size ? ix->size : 16, most = SIZE_MAX / 2 / sizeof *ix->slots;
-    if (most > UINT32_MAX / 4) most = UINT32_MAX / 4;
-    if (count > most / 4 * 3) return false; /* tested first: doubling must end, in 32 bits as well */
-    while (count > size / 4 * 3) size *= 2;
+static bool index_resize(aoi_memory *m, aoi_index *ix, size_t size) {
     aoi_index to = {.size = (uint32_t)size, .count = ix->count};
     to.slots = aoi_resize(m, NULL, 0, size * sizeof *to.slots);
     if (!to.slots) return false;
@@ -44,21 +41,35 @@ bool aoi_index_reserve(aoi_memory *m, aoi_index *ix, size_t count) {
     return true;
 }
 
+bool aoi_index_reserve(aoi_memory *m, aoi_index *ix, size_t count) {
+    if (count <= ix->size / 4u * 3) return true;
+    size_t size = ix->size ? ix->size : LEAST_INDEX, most = SIZE_MAX / 2 / sizeof *ix->slots;
+    if (most > UINT32_MAX / 4) most = UINT32_MAX / 4;
+    if (count > most / 4 * 3) return false; /* tested first: doubling must end, in 32 bits as well */
+    while (count > size / 4 * 3) size *= 2;
+    return index_resize(m, ix, size);
+}
+
+void aoi_index_shrink(aoi_memory *m, aoi_index *ix) {
+    if (!ix->count) aoi_index_free(m, ix);
+    else if (ix->size > LEAST_INDEX && ix->count < ix->size / 16) (void)index_resize(m, ix, ix->size / 4);
+}
+
 void aoi_index_add(aoi_index *ix, uint32_t hash, uint32_t value) {
     index_put(ix, hash, value);
     ix->count++;
 }
 
-static uint32_t index_seek(const aoi_index *ix, uint32_t hash, uint32_t value) {
+uint32_t aoi_index_seek(const aoi_index *ix, uint32_t hash, uint32_t value) {
     uint32_t at = AOI_SEEK, v;
     while ((v = aoi_index_next(ix, hash, &at)) != AOI_NONE)
         if (v == value) return at;
     return AOI_NONE;
 }
 
-void aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value) {
-    uint32_t gap = index_seek(ix, hash, value), mask = ix->size - 1;
-    if (gap == AOI_NONE) return;
+bool aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value) {
+    uint32_t gap = aoi_index_seek(ix, hash, value), mask = ix->size - 1;
+    if (gap == AOI_NONE) return false;
     for (uint32_t i = (gap + 1) & mask; ix->slots[i].value != AOI_NONE; i = (i + 1) & mask) {
         uint32_t home = ix->slots[i].hash & mask;
         if (((i - home) & mask) >= ((i - gap) & mask)) { /* its probe path crosses the gap */
@@ -68,10 +79,11 @@ void aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value) {
     }
     ix->slots[gap].value = AOI_NONE;
     ix->count--;
+    return true;
 }
 
 void aoi_index_replace(aoi_index *ix, uint32_t hash, uint32_t value, uint32_t by) {
-    uint32_t at = index_seek(ix, hash, value);
+    uint32_t at = aoi_index_seek(ix, hash, value);
     if (at != AOI_NONE) ix->slots[at].value = by;
 }
 
@@ -90,7 +102,7 @@ const char *aoi_index_check(const aoi_index *ix) {
     for (uint32_t i = 0; i < ix->size; i++) {
         if (ix->slots[i].value == AOI_NONE) continue;
         n++;
-        if (index_seek(ix, ix->slots[i].hash, ix->slots[i].value) != i) return "an index entry cannot be reached";
+        if (aoi_index_seek(ix, ix->slots[i].hash, ix->slots[i].value) != i) return "an index entry cannot be reached";
     }
     return n == ix->count ? NULL : "an index counts its entries wrongly";
 }

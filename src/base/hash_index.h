@@ -73,12 +73,14 @@ static inline void aoi_index_fetch(const aoi_index *ix, uint32_t hash) {
     if (ix->size) AOI_PREFETCH(ix->slots + (hash & (ix->size - 1)));
 }
 
-bool aoi_index_reserve(aoi_memory *m, aoi_index *ix, size_t count); /* room for count records in all */
-void aoi_index_add(aoi_index *ix, uint32_t hash, uint32_t value);   /* after a reserve; cannot fail */
-void aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value);
+bool aoi_index_reserve(aoi_memory *m, aoi_index *ix, size_t count);          /* room for count records in all */
+void aoi_index_add(aoi_index *ix, uint32_t hash, uint32_t value);            /* after a reserve; cannot fail */
+bool aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value);         /* false: it is not there */
+uint32_t aoi_index_seek(const aoi_index *ix, uint32_t hash, uint32_t value); /* its slot, or AOI_NONE */
 void aoi_index_replace(aoi_index *ix, uint32_t hash, uint32_t value, uint32_t by);
 void aoi_index_clear(aoi_index *ix);
 void aoi_index_free(aoi_memory *m, aoi_index *ix);
-const char *aoi_index_check(const aoi_index *ix); /* NULL or what is wrong */
+void aoi_index_shrink(aoi_memory *m, aoi_index *ix); /* if it is far too large */
+const char *aoi_index_check(const aoi_index *ix);    /* NULL or what is wrong */
 
 #endif

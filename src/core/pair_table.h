@@ -1,39 +1,36 @@
 /* pair_table.h - a set of pairs (node, target): those that are seen only because they were seen before.
  *
- *   slots   [ node | target ] [ empty ] [ node | target ] ...    open addressing, linear probing, a power of two, at most
- *                                                                 three quarters full; 8 bytes a slot
- *
- * A removal closes the gap (Knuth, TAOCP 3, 6.4, algorithm R), so that there are no tombstones. */
+ * It is a hash index (base/hash_index.h) whose value is the target, and whose hash of both is such that the node follows
+ * from it and the target: a slot of 8 bytes is all that a pair takes. */
 #ifndef AOI_PAIR_TABLE_H
 #define AOI_PAIR_TABLE_H
 
 #include "base/hash_index.h"
 
-#define AOI_PAIR_EMPTY UINT64_MAX /* a slot without a pair */
-
-typedef struct aoi_pair_table {
-    uint64_t *slots;
-    uint32_t size, count; /* size: 0 or a power of two */
-} aoi_pair_table;
-
 static inline uint64_t aoi_pair_key(uint32_t node, uint32_t target) {
     return (uint64_t)node << 32 | target;
 }
 
-static inline uint32_t aoi_pair_home(const aoi_pair_table *p, uint64_t key) {
-    return aoi_hash64(key) & (p->size - 1);
+static inline uint32_t aoi_pair_table_hash(uint32_t node, uint32_t target) {
+    return node * UINT32_C(0x9E3779B9) ^ aoi_hash64(target);
 }
 
-/* Prefetches the slot of a look-up; the table is not empty. */
-static inline void aoi_pair_table_fetch(const aoi_pair_table *p, uint32_t node, uint32_t target) {
-    AOI_PREFETCH(p->slots + aoi_pair_home(p, aoi_pair_key(node, target)));
+static inline uint32_t aoi_pair_table_node(uint32_t hash, uint32_t target) {
+    return (hash ^ aoi_hash64(target)) * UINT32_C(0x144CBC89); /* the inverse factor */
 }
 
-void aoi_pair_table_free(aoi_memory *m, aoi_pair_table *p);
-bool aoi_pair_table_reserve(aoi_memory *m, aoi_pair_table *p, uint32_t count); /* room for count pairs in all */
-bool aoi_pair_table_has(const aoi_pair_table *p, uint32_t node, uint32_t target);
-void aoi_pair_table_add(aoi_pair_table *p, uint32_t node, uint32_t target);    /* a new pair; room is reserved */
-bool aoi_pair_table_remove(aoi_pair_table *p, uint32_t node, uint32_t target); /* false: not in it */
-void aoi_pair_table_tidy(aoi_memory *m, aoi_pair_table *p);                    /* shrinks a far too large table */
+static inline bool aoi_pair_table_has(const aoi_index *p, uint32_t node, uint32_t target) {
+    return aoi_index_seek(p, aoi_pair_table_hash(node, target), target) != AOI_NONE;
+}
+
+/* A new pair; room is reserved. */
+static inline void aoi_pair_table_add(aoi_index *p, uint32_t node, uint32_t target) {
+    aoi_index_add(p, aoi_pair_table_hash(node, target), target);
+}
+
+/* False: not in it. */
+static inline bool aoi_pair_table_remove(aoi_index *p, uint32_t node, uint32_t target) {
+    return aoi_index_remove(p, aoi_pair_table_hash(node, target), target);
+}
 
 #endif

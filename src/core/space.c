@@ -100,7 +100,7 @@ void aoi_close(aoi_space *s) {
     aoi_memory *m = &w->memory;
     aoi_broad_close(&s->index);
     aoi_queue_close(m, &s->queue);
-    aoi_pair_table_free(m, &s->kept);
+    aoi_index_free(m, &s->kept);
     aoi_overrides_free(m, &s->overrides);
     aoi_node_index_free(m, &s->chains);
     AOI_FREE(m, s->seats, s->seat_cap);

@@ -114,7 +114,7 @@ struct aoi_space {
     uint8_t stage;   /* of the movers: AOI_STAGE_NOTED ... */
     bool half_moved; /* movers[moved] is at its new place in the index, at its old one in its record */
     aoi_event_queue queue;
-    aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
+    aoi_index kept; /* pairs that are seen in the zone BETWEEN */
     aoi_override_table overrides;
     uint64_t *entity_layers, *node_layers; /* NULL, or shorter than the records: the rest is on the first layer */
     uint32_t entity_layers_cap, node_layers_cap;

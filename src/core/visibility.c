@@ -55,7 +55,7 @@ static inline void record_event(aoi_space *s, int kind, uint32_t node, uint32_t 
 static void record_kept(aoi_space *s, uint32_t node, uint32_t target) {
     aoi_memory *m = &s->world.memory;
     if (!AOI_GROW(m, s->undo, s->undo_cap, s->undo_count + (size_t)1) ||
-        !aoi_pair_table_reserve(m, &s->kept, s->kept.count + 1)) {
+        !aoi_index_reserve(m, &s->kept, s->kept.count + (size_t)1)) {
         s->world.failed = true;
         return;
     }
@@ -101,7 +101,7 @@ void aoi_commit(aoi_space *s) {
     assert(!s->world.failed && !s->world.candidate_count);
     aoi_queue_commit(&s->world.memory, &s->queue);
     aoi_tidy(s);
-    if (s->undo_count) aoi_pair_table_tidy(&s->world.memory, &s->kept);
+    if (s->undo_count) aoi_index_shrink(&s->world.memory, &s->kept);
     if (!s->world.entity_count) aoi_release_storage(s);
 }
 
@@ -230,7 +230,8 @@ AOI_INLINE void judge_candidates(aoi_space *s, uint32_t entity, const double *to
             AOI_PREFETCH(w->nodes + w->candidates[i + JUDGE_AHEAD].node);
         }
         if (keeps && i + JUDGE_SOON < w->candidate_count)
-            aoi_pair_table_fetch(&s->kept, w->candidates[i + JUDGE_SOON].node, w->candidates[i + JUDGE_SOON].target);
+            aoi_index_fetch(&s->kept, aoi_pair_table_hash(w->candidates[i + JUDGE_SOON].node,
+                                                          w->candidates[i + JUDGE_SOON].target));
         judge(s, entity, c.node, c.target, to, large);
     }
     s->candidates += w->candidate_count;

@@ -56,7 +56,7 @@ int aoi_pair_restore(aoi_sight *g, aoi_watch *n, uint32_t target, int flags, uin
     if (p == AOI_NONE && !aoi_pair_add(g, n, target, &p)) return AOI_ENOMEM;
     if (flags & AOI_PAIR_AREA && aoi_pair_meets(s, n->node, target) &&
         aoi_pair_zone(s, n->node, target, e[n->owner].pos, e[target].pos) == AOI_BETWEEN) {
-        if (!aoi_pair_table_reserve(&s->world.memory, &s->kept, s->kept.count + 1)) return AOI_ENOMEM;
+        if (!aoi_index_reserve(&s->world.memory, &s->kept, s->kept.count + (size_t)1)) return AOI_ENOMEM;
         aoi_pair_table_add(&s->kept, n->node, target);
     }
     aoi_sight_pair *pair = g->pairs + p;

@@ -308,8 +308,7 @@ static bool load_kept(loader *l) {
     aoi_space *s = l->s;
     uint64_t count = aoi_get_count(&l->in, 2);
     uint32_t node = 0, target = 0;
-    if (count > UINT32_MAX || !aoi_pair_table_reserve(&s->world.memory, &s->kept, (uint32_t)count))
-        return lacks_memory(l);
+    if (!aoi_index_reserve(&s->world.memory, &s->kept, (size_t)count)) return lacks_memory(l);
     for (uint64_t i = 0; i < count; i++) {
         if (!next_pair(l, i, &node, &target)) return false;
         const aoi_node_record *n = s->world.nodes + node;

@@ -299,10 +299,10 @@ static bool put_overrides(saver *v) {
 }
 
 static bool put_kept(saver *v) {
-    const aoi_pair_table *t = &v->s->kept;
+    const aoi_index *t = &v->s->kept;
     for (uint32_t i = 0; i < t->size && t->count; i++) {
-        uint64_t key = t->slots[i];
-        if (key != AOI_PAIR_EMPTY && !add_pair(v, (uint32_t)(key >> 32), (uint32_t)key, 0)) return false;
+        const uint32_t target = t->slots[i].value;
+        if (target != AOI_NONE && !add_pair(v, aoi_pair_table_node(t->slots[i].hash, target), target, 0)) return false;
     }
     put_pairs(v, false);
     return true;
