@@ -210,10 +210,9 @@ static int add_one(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_a
 }
 
 int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, aoi_node *out) {
-    int result = add_one(s, handle, node_id, area, (new_area){.flags = silence_of(area)}, out);
-    if (s->journal)
-        aoi_log(s, &(aoi_call){AOI_CALL_ADD_NODE, result, .entity = handle, .node_id = node_id, .area = area});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_ADD_NODE,
+                                     add_one(s, handle, node_id, area, (new_area){.flags = silence_of(area)}, out),
+                                     .entity = handle, .node_id = node_id, .area = area});
 }
 
 int aoi_add_flagged_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, int flags,
@@ -253,10 +252,8 @@ int aoi_adopt_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_a
     memset(saw.marks, 0, marks * sizeof(uint64_t));
     int result = add_one(s, handle, node_id, area, (new_area){.flags = silence_of(area), .seen = &saw}, out);
     aoi_resize(m, room, size, 0);
-    if (s->journal)
-        aoi_log(s, &(aoi_call){AOI_CALL_ADOPT_NODE, result, .entity = handle, .node_id = node_id, .area = area,
-                               .ids = seen, .count = count});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_ADOPT_NODE, result, .entity = handle, .node_id = node_id, .area = area,
+                                     .ids = seen, .count = count});
 }
 
 static int add_to_each(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
@@ -290,11 +287,8 @@ static int add_to_each(aoi_space *s, const aoi_entity *entities, size_t n, int64
 
 int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
                       size_t *bad) {
-    int result = add_to_each(s, entities, n, node_id, area, bad);
-    if (s->journal)
-        aoi_log(s, &(aoi_call){AOI_CALL_ADD_NODE_MANY, result, .node_id = node_id, .area = area, .entities = entities,
-                               .count = n});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_ADD_NODE_MANY, add_to_each(s, entities, n, node_id, area, bad),
+                                     .node_id = node_id, .area = area, .entities = entities, .count = n});
 }
 
 /* silent: AOI_NODE_SILENT suppresses the leaves of its targets; else 0. */
@@ -391,9 +385,7 @@ static int set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
 }
 
 int aoi_set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
-    int result = set_area(s, handle, area);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_SET_AREA, result, .node = handle, .area = area});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_SET_AREA, set_area(s, handle, area), .node = handle, .area = area});
 }
 
 static int set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
@@ -406,10 +398,8 @@ static int set_radius(aoi_space *s, aoi_node handle, double radius, double keep)
 }
 
 int aoi_set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
-    int result = set_radius(s, handle, radius, keep);
-    if (s->journal)
-        aoi_log(s, &(aoi_call){AOI_CALL_SET_RADIUS, result, .node = handle, .values = (double[]){radius, keep}});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_SET_RADIUS, set_radius(s, handle, radius, keep), .node = handle,
+                                     .values = (double[]){radius, keep}});
 }
 
 static int set_facing(aoi_space *s, aoi_node handle, double facing) {
@@ -423,9 +413,8 @@ static int set_facing(aoi_space *s, aoi_node handle, double facing) {
 }
 
 int aoi_set_facing(aoi_space *s, aoi_node handle, double facing) {
-    int result = set_facing(s, handle, facing);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_SET_FACING, result, .node = handle, .values = &facing});
-    return result;
+    return aoi_logged(
+        s, &(aoi_call){AOI_CALL_SET_FACING, set_facing(s, handle, facing), .node = handle, .values = &facing});
 }
 
 static int set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
@@ -437,9 +426,7 @@ static int set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
 }
 
 int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
-    int result = set_mask(s, handle, mask);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_SET_MASK, result, .node = handle, .bits = mask});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_SET_MASK, set_mask(s, handle, mask), .node = handle, .bits = mask});
 }
 
 /* ---- exceptions for one pair ------------------------------------------------------------------------------------- */
@@ -468,8 +455,6 @@ static int override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
 }
 
 int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
-    int result = override(s, handle, target, how);
-    if (s->journal)
-        aoi_log(s, &(aoi_call){AOI_CALL_OVERRIDE, result, .node = handle, .target = target, .bits = (uint64_t)how});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_OVERRIDE, override(s, handle, target, how), .node = handle,
+                                     .target = target, .bits = (uint64_t)how});
 }

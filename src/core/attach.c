@@ -129,10 +129,8 @@ static int attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const 
 }
 
 int aoi_attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const double *offset) {
-    int result = attach(s, passenger, carrier, offset);
-    if (s->journal)
-        aoi_log(s, &(aoi_call){AOI_CALL_ATTACH, result, .entity = passenger, .target = carrier, .values = offset});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_ATTACH, attach(s, passenger, carrier, offset), .entity = passenger,
+                                     .target = carrier, .values = offset});
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */

@@ -72,9 +72,7 @@ static int move_rows(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
 }
 
 int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
-    int result = move_rows(s, rows, n, bad);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_MOVE_MANY, result, .rows = rows, .count = n});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_MOVE_MANY, move_rows(s, rows, n, bad), .rows = rows, .count = n});
 }
 
 /* ---- entering and leaving ---------------------------------------------------------------------------------------- */
@@ -136,9 +134,8 @@ static int enter_rows(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind
 }
 
 int aoi_enter_many(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, size_t *bad) {
-    int result = enter_rows(s, rows, n, kind, bad);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_ENTER_MANY, result, .rows = rows, .count = n, .bits = kind});
-    return result;
+    return aoi_logged(
+        s, &(aoi_call){AOI_CALL_ENTER_MANY, enter_rows(s, rows, n, kind, bad), .rows = rows, .count = n, .bits = kind});
 }
 
 /* `mover` numbers the leaving entities meanwhile, so that a pair of two of them is judged once. */
@@ -171,7 +168,5 @@ static int leave_ids(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
 }
 
 int aoi_leave_many(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
-    int result = leave_ids(s, ids, n, bad);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_LEAVE_MANY, result, .ids = ids, .count = n});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_LEAVE_MANY, leave_ids(s, ids, n, bad), .ids = ids, .count = n});
 }

@@ -11,8 +11,7 @@ int aoi_flush(aoi_space *s) {
     if (!s->deferred) return AOI_OK;
     bool settled = aoi_settle(s);
     if (settled) aoi_queue_leaves_first(&s->world.memory, &s->queue);
-    if (s->journal) aoi_log(s, &(aoi_call){.call = AOI_CALL_FLUSH, .result = settled ? AOI_OK : AOI_ENOMEM});
-    return settled ? AOI_OK : AOI_ENOMEM;
+    return aoi_logged(s, &(aoi_call){.call = AOI_CALL_FLUSH, .result = settled ? AOI_OK : AOI_ENOMEM});
 }
 
 void aoi_keep_order(aoi_space *s) {

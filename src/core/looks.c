@@ -70,21 +70,18 @@ static int change_looks(aoi_space *s, aoi_entity handle, int what, uint64_t bits
 }
 
 int aoi_set_kind(aoi_space *s, aoi_entity handle, uint64_t kind) {
-    int result = change_looks(s, handle, AOI_CALL_SET_KIND, kind, 0);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_SET_KIND, result, .entity = handle, .bits = kind});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_SET_KIND, change_looks(s, handle, AOI_CALL_SET_KIND, kind, 0),
+                                     .entity = handle, .bits = kind});
 }
 
 int aoi_set_layers(aoi_space *s, aoi_entity handle, uint64_t layers) {
-    int result = change_looks(s, handle, AOI_CALL_SET_LAYERS, layers, 0);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_SET_LAYERS, result, .entity = handle, .bits = layers});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_SET_LAYERS, change_looks(s, handle, AOI_CALL_SET_LAYERS, layers, 0),
+                                     .entity = handle, .bits = layers});
 }
 
 int aoi_set_extent(aoi_space *s, aoi_entity handle, double extent) {
-    int result = change_looks(s, handle, AOI_CALL_SET_EXTENT, 0, extent);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_SET_EXTENT, result, .entity = handle, .values = &extent});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_SET_EXTENT, change_looks(s, handle, AOI_CALL_SET_EXTENT, 0, extent),
+                                     .entity = handle, .values = &extent});
 }
 
 int aoi_restore_looks(aoi_space *s, uint32_t e, uint64_t layers, double extent) {

@@ -252,10 +252,8 @@ static int enter_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
 }
 
 int aoi_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_entity *out) {
-    int result = enter_entity(s, id, pos, kind, out);
-    if (s->journal)
-        aoi_log(s, &(aoi_call){AOI_CALL_ENTER, result, .named = true, .id = id, .bits = kind, .values = pos});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_ENTER, enter_entity(s, id, pos, kind, out), .named = true, .id = id,
+                                     .bits = kind, .values = pos});
 }
 
 /* Memory for the events is refused after the index has moved the entity: it is put back before the next call. */
@@ -346,7 +344,5 @@ static int leave_entity(aoi_space *s, aoi_entity handle) {
 int aoi_leave(aoi_space *s, aoi_entity handle) {
     uint32_t e = s->journal ? aoi_entity_slot(s, handle) : AOI_NONE;
     int64_t id = e == AOI_NONE ? 0 : s->world.entities[e].id; /* its record may be given back */
-    int result = leave_entity(s, handle);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_LEAVE, result, .named = e != AOI_NONE, .id = id});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_LEAVE, leave_entity(s, handle), .named = e != AOI_NONE, .id = id});
 }

@@ -446,6 +446,12 @@ void aoi_near_clear(aoi_memory *m, aoi_near_scratch *n);
 /* Formats into s->why, for checks of invariants. */
 const char *aoi_wrong(aoi_space *s, const char *format, ...);
 
+/* Records a call that is over if there is a journal; returns its result. */
+static inline int aoi_logged(aoi_space *s, const aoi_call *c) {
+    if (s->journal) aoi_log(s, c);
+    return c->result;
+}
+
 /* ---- what the Lua binding needs beside aoi.h --------------------------------------------------------------------- */
 
 /* Room for the coordinates of n places, NULL when memory is refused. */

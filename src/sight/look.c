@@ -216,9 +216,7 @@ static int tick(aoi_sight *g) {
 int aoi_sight_tick(aoi_sight *g) {
     aoi_space *s = g->layer.space;
     if (!aoi_settle(s)) return AOI_ENOMEM;
-    const int result = tick(g);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_TICK_SIGHT, result, .sight = g->number});
-    return result;
+    return aoi_logged(s, &(aoi_call){AOI_CALL_TICK_SIGHT, tick(g), .sight = g->number});
 }
 
 bool aoi_sight_next(aoi_sight *g, aoi_event *out) {

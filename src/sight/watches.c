@@ -184,11 +184,9 @@ static int watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area
 int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger, uint64_t client,
                   aoi_node *out) {
     aoi_space *s = g->layer.space;
-    const int result = watch_add(g, e, node_id, area, linger, client, out);
-    if (s->journal)
-        aoi_log(s, &(aoi_call){AOI_CALL_ADD_SIGHT_NODE, result, .entity = e, .node_id = node_id, .area = area,
-                               .bits = linger, .sight = g->number});
-    return result;
+    return aoi_logged(s,
+                      &(aoi_call){AOI_CALL_ADD_SIGHT_NODE, watch_add(g, e, node_id, area, linger, client, out),
+                                  .entity = e, .node_id = node_id, .area = area, .bits = linger, .sight = g->number});
 }
 
 int aoi_sight_add_node(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger,
@@ -325,25 +323,21 @@ void aoi_sight_close(aoi_sight *g) {
     for (uint32_t k = 0; k < g->watch_top; k++)
         if (g->watches[k] && g->watches[k]->holds) aoi_let_go(s, g->watches[k]->node);
     aoi_layer_close(&g->layer);
-    if (s->journal) aoi_log(s, &(aoi_call){.call = AOI_CALL_CLOSE_SIGHT, .sight = g->number});
+    (void)aoi_logged(s, &(aoi_call){.call = AOI_CALL_CLOSE_SIGHT, .sight = g->number});
     sight_free(&g->layer);
 }
 
 /* ---- walls ------------------------------------------------------------------------------------------------------- */
 
 int aoi_sight_add_wall(aoi_sight *g, const aoi_wall *w, int64_t *id) {
-    aoi_space *s = g->layer.space;
     const int result = aoi_walls_add(g->walls, w, 0, id);
     const double values[] = {w->a[0], w->a[1], w->b[0], w->b[1], w->z0, w->z1};
-    if (s->journal)
-        aoi_log(s, &(aoi_call){AOI_CALL_ADD_WALL, result, .sight = g->number, .bits = w->open, .values = values});
-    return result;
+    return aoi_logged(g->layer.space,
+                      &(aoi_call){AOI_CALL_ADD_WALL, result, .sight = g->number, .bits = w->open, .values = values});
 }
 
 static int wall_changed(aoi_sight *g, int call, int result, int64_t id) {
-    aoi_space *s = g->layer.space;
-    if (s->journal) aoi_log(s, &(aoi_call){call, result, .named = true, .id = id, .sight = g->number});
-    return result;
+    return aoi_logged(g->layer.space, &(aoi_call){call, result, .named = true, .id = id, .sight = g->number});
 }
 
 int aoi_sight_open_wall(aoi_sight *g, int64_t id, bool open) {
