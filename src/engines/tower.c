@@ -136,31 +136,20 @@ static aoi_span tower_span_of(const tower_layer *y, const tower_box *b) {
 
 static const aoi_span tower_nowhere = {1, 1, 0, 0};
 
-/* Makes room for `more` nodes on every tower of the span outside `had`. */
-static bool tower_reserve_span(towers *g, tower_layer *y, const aoi_span *s, const aoi_span *had, uint32_t more) {
-    for (int32_t cy = s->y0; cy <= s->y1; cy++)
-        for (int32_t cx = s->x0; cx <= s->x1; cx++)
-            if (!aoi_span_holds(had, cx, cy) && !tower_reserve(&g->head.world->memory, y, cx, cy, more)) return false;
-    return true;
-}
-
-/* Adds the node to the towers of the span outside `had`; each has room. */
-static void tower_enter_span(tower_layer *y, uint32_t node, const aoi_span *s, const aoi_span *had) {
+/* One step on every tower of the span outside `but`: makes room for `more` nodes, adds the node, or removes it.  All
+ * insertions come first, because a tower and its room are freed with its last node.  False when memory is refused. */
+static bool tower_step_span(towers *g, tower_layer *y, uint32_t node, const aoi_span *s, const aoi_span *but,
+                            uint32_t more, tower_step step) {
+    aoi_memory *m = &g->head.world->memory;
     for (int32_t cy = s->y0; cy <= s->y1; cy++)
         for (int32_t cx = s->x0; cx <= s->x1; cx++) {
-            if (aoi_span_holds(had, cx, cy)) continue;
-            tower *t = tower_at(y, cx, cy);
-            assert(t && t->count < t->cap);
-            t->nodes[t->count++] = node;
+            if (aoi_span_holds(but, cx, cy)) continue;
+            tower *t = step == TOWER_RESERVE ? tower_reserve(m, y, cx, cy, more) : tower_at(y, cx, cy);
+            if (!t) return false;
+            if (step == TOWER_ENTER) t->nodes[t->count++] = node;
+            if (step == TOWER_LEAVE) tower_drop(m, y, t, node);
         }
-}
-
-/* Removes the node from the towers of the span outside `has`.  All insertions come first, because a tower and its room
- * are freed with its last node. */
-static void tower_leave_span(towers *g, tower_layer *y, uint32_t node, const aoi_span *s, const aoi_span *has) {
-    for (int32_t cy = s->y0; cy <= s->y1; cy++)
-        for (int32_t cx = s->x0; cx <= s->x1; cx++)
-            if (!aoi_span_holds(has, cx, cy)) tower_drop(&g->head.world->memory, y, tower_at(y, cx, cy), node);
+    return true;
 }
 
 /* ---- structure --------------------------------------------------------------------------------------------------- */
@@ -188,7 +177,7 @@ static void tower_remove_node(aoi_engine *head, uint32_t node) {
     aoi_node_record *n = head->world->nodes + node;
     tower_layer *y = g->layers + n->part - 1;
     aoi_span had = tower_span_of(y, g->boxes + node);
-    tower_leave_span(g, y, node, &had, &tower_nowhere);
+    (void)tower_step_span(g, y, node, &had, &tower_nowhere, 0, TOWER_LEAVE);
     n->part = 0;
 }
 
@@ -202,8 +191,8 @@ static int tower_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *b) 
         return AOI_ENOMEM;
     tower_layer *y = g->layers + level;
     aoi_span has = tower_span_of(y, &box);
-    if (!tower_reserve_span(g, y, &has, &tower_nowhere, 1)) return AOI_ENOMEM;
-    tower_enter_span(y, node, &has, &tower_nowhere);
+    if (!tower_step_span(g, y, node, &has, &tower_nowhere, 1, TOWER_RESERVE)) return AOI_ENOMEM;
+    (void)tower_step_span(g, y, node, &has, &tower_nowhere, 1, TOWER_ENTER);
     if (n->part) tower_remove_node(head, node);
     n->part = (uint16_t)(level + 1);
     g->boxes[node] = box;
@@ -265,9 +254,9 @@ static bool tower_move_boxes(towers *g, uint32_t entity, const double *to, tower
         aoi_span had = tower_span_of(y, g->boxes + n), has = tower_span_of(y, &b);
         if (step == TOWER_LEAVE) g->boxes[n] = b;
         if (!memcmp(&had, &has, sizeof had)) continue;
-        if (step == TOWER_RESERVE && !tower_reserve_span(g, y, &has, &had, tower_count_in_layer(w, n))) return false;
-        if (step == TOWER_ENTER) tower_enter_span(y, n, &has, &had);
-        if (step == TOWER_LEAVE) tower_leave_span(g, y, n, &had, &has);
+        const uint32_t more = step == TOWER_RESERVE ? tower_count_in_layer(w, n) : 0;
+        const bool leaves = step == TOWER_LEAVE;
+        if (!tower_step_span(g, y, n, leaves ? &had : &has, leaves ? &has : &had, more, step)) return false;
     }
     return true;
 }
