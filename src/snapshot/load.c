@@ -141,32 +141,34 @@ static bool load_looks(loader *l) {
     return is_good(l);
 }
 
-/* Refuses a message that differs from the one that would be packed again. */
-static bool load_state(loader *l, uint32_t number, const unsigned char *message, size_t size) {
-    const unsigned char *again;
-    size_t length;
-    int64_t id;
-    const char *fault;
-    const int result = aoi_states_apply(l->s, number, message, size, &id, &fault);
-    if (result == AOI_ENOMEM) return lacks_memory(l);
-    if (result != AOI_OK) return fail(l, fault);
-    uint32_t found = number;
-    if (!aoi_states_next(l->s, &found) || found != number) return fail(l, "a state is of no fields");
-    if (!aoi_states_pack(l->s, number, NULL, &again, &length)) return lacks_memory(l);
-    return (length == size && !memcmp(again, message, size)) || fail(l, "a state is spelled in another way");
-}
-
-static bool load_states(loader *l) {
-    if (!(l->flags & AOI_SNAPSHOT_STATES)) return true;
-    uint64_t count = aoi_get_count(&l->in, 6), least = 0;
-    if (!count) return fail(l, "nothing has fields");
+/* Loads the messages of synchronisers, or of sights, which have their numbers within.  Refuses a message that differs
+ * from the one that would be packed again. */
+static bool load_messages(loader *l, bool sights) {
+    if (!(l->flags & (sights ? AOI_SNAPSHOT_SIGHTS : AOI_SNAPSHOT_STATES))) return true;
+    uint64_t count = aoi_get_count(&l->in, sights ? 5 : 6), least = 0;
+    if (!count) return fail(l, sights ? "there is no sight" : "nothing has fields");
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t number = aoi_get_varint(&l->in), size = aoi_get_count(&l->in, 1);
+        const uint64_t given = sights ? least : aoi_get_varint(&l->in);
+        const size_t size = (size_t)aoi_get_count(&l->in, 1);
+        const unsigned char *message = l->in.at, *again;
+        const char *fault;
+        size_t length;
+        int64_t id;
         if (!is_good(l)) return false;
-        if (number < least || number >= AOI_MOST_STATES) return fail(l, "numbers of states do not rise");
-        if (!load_state(l, (uint32_t)number, l->in.at, (size_t)size)) return false;
+        if (given < least || given >= AOI_MOST_STATES) return fail(l, "numbers of states do not rise");
+        uint32_t number = (uint32_t)given, found = number;
+        const int result = sights ? aoi_sights_apply(l->s, message, size, &number, l->o, &fault)
+                                  : aoi_states_apply(l->s, number, message, size, &id, &fault);
+        if (result == AOI_ENOMEM) return lacks_memory(l);
+        if (result != AOI_OK) return fail(l, fault);
+        if (!sights && (!aoi_states_next(l->s, &found) || found != number)) return fail(l, "a state is of no fields");
+        if (!(sights ? aoi_sights_pack(l->s, number, &again, &length)
+                     : aoi_states_pack(l->s, number, NULL, &again, &length)))
+            return lacks_memory(l);
+        if (length != size || memcmp(again, message, size) != 0)
+            return fail(l, sights ? "a sight is spelled in another way" : "a state is spelled in another way");
         l->in.at += size;
-        least = number + 1;
+        least = given + 1;
     }
     return is_good(l);
 }
@@ -406,27 +408,6 @@ static bool load_events(loader *l, const int64_t *watchers) {
     return is_good(l);
 }
 
-/* As load_state. */
-static bool load_sights(loader *l) {
-    if (!(l->flags & AOI_SNAPSHOT_SIGHTS)) return true;
-    uint64_t count = aoi_get_count(&l->in, 5);
-    if (!count) return fail(l, "there is no sight");
-    for (uint32_t i = 0; i < count; i++) {
-        const unsigned char *again;
-        const char *fault;
-        uint32_t number;
-        size_t length, size = (size_t)aoi_get_count(&l->in, 1);
-        if (!is_good(l)) return false;
-        const int result = aoi_sights_apply(l->s, l->in.at, size, &number, l->o, &fault);
-        if (result == AOI_ENOMEM) return lacks_memory(l);
-        if (result != AOI_OK) return fail(l, fault);
-        if (!aoi_sights_pack(l->s, number, &again, &length)) return lacks_memory(l);
-        if (length != size || memcmp(again, l->in.at, size) != 0) return fail(l, "a sight is spelled in another way");
-        l->in.at += size;
-    }
-    return is_good(l);
-}
-
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
 /* Verified first, because a wrong checksum is a clearer fault than a damaged byte.  load_head refuses other bytes. */
@@ -445,8 +426,9 @@ static bool checksum_matches(loader *l) {
 static bool load_all(loader *l) {
     int64_t *watchers = NULL;
     return checksum_matches(l) && load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) &&
-           load_states(l) && load_nodes(l) && load_overrides(l) && load_kept(l) && load_gone(l, &watchers) &&
-           load_events(l, watchers) && load_sights(l) && (l->in.at == l->in.end || fail(l, "bytes follow its end"));
+           load_messages(l, false) && load_nodes(l) && load_overrides(l) && load_kept(l) && load_gone(l, &watchers) &&
+           load_events(l, watchers) && load_messages(l, true) &&
+           (l->in.at == l->in.end || fail(l, "bytes follow its end"));
 }
 
 int aoi_load(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, const char **fault) {

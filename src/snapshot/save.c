@@ -215,29 +215,19 @@ static void put_all_of(saver *v, const unsigned char *bytes, size_t size) {
     }
 }
 
-static bool put_states(saver *v) {
+/* Writes the messages of synchronisers, or of sights, which have their numbers within; nothing if there are none. */
+static bool put_messages(saver *v, bool sights) {
+    bool (*const next)(const aoi_space *, uint32_t *) = sights ? aoi_sights_next : aoi_states_next;
     const unsigned char *bytes;
     uint32_t count = 0;
     size_t size;
-    for (uint32_t number = 0; aoi_states_next(v->s, &number); number++) count++;
+    for (uint32_t number = 0; next(v->s, &number); number++) count++;
     if (count) put_number(v, count);
-    for (uint32_t number = 0; count && aoi_states_next(v->s, &number); number++) {
-        if (!aoi_states_pack(v->s, number, NULL, &bytes, &size)) return false;
-        put_number(v, number);
-        put_number(v, size);
-        put_all_of(v, bytes, size);
-    }
-    return true;
-}
-
-static bool put_sights(saver *v) {
-    const unsigned char *bytes;
-    uint32_t count = 0;
-    size_t size;
-    for (uint32_t number = 0; aoi_sights_next(v->s, &number); number++) count++;
-    if (count) put_number(v, count);
-    for (uint32_t number = 0; aoi_sights_next(v->s, &number); number++) {
-        if (!aoi_sights_pack(v->s, number, &bytes, &size)) return false;
+    for (uint32_t number = 0; next(v->s, &number); number++) {
+        if (!(sights ? aoi_sights_pack(v->s, number, &bytes, &size)
+                     : aoi_states_pack(v->s, number, NULL, &bytes, &size)))
+            return false;
+        if (!sights) put_number(v, number);
         put_number(v, size);
         put_all_of(v, bytes, size);
     }
@@ -355,10 +345,10 @@ static bool put_all(saver *v) {
     put_entities(v);
     put_carried(v);
     put_looks(v);
-    if (!put_states(v) || !put_nodes(v) || !put_overrides(v) || !put_kept(v)) return false;
+    if (!put_messages(v, false) || !put_nodes(v) || !put_overrides(v) || !put_kept(v)) return false;
     put_gone(v);
     put_events(v);
-    if (!put_sights(v)) return false;
+    if (!put_messages(v, true)) return false;
     put_out(v);
     wrote_to(v, aoi_put_bytes(room_for(v, AOI_SNAPSHOT_CRC), v->crc, AOI_SNAPSHOT_CRC));
     put_out(v);
