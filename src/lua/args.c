@@ -458,6 +458,11 @@ void laoi_end_list(lua_State *L, int i, laoi_index n) {
     }
 }
 
+int laoi_push_integers(lua_State *L, const int64_t *v, int n) {
+    for (int i = 0; i < n; i++) laoi_pushinteger(L, v[i]);
+    return n;
+}
+
 int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_t n) {
     laoi_index at = 0;
     int list = lua_gettop(L);

@@ -165,6 +165,10 @@ void laoi_buffer(lua_State *L, int i, size_t n);
 /* Ends the list at i with a nil behind item n.  Removes further items of an earlier, longer list, so that # is right;
  * keeps other contents of the table. */
 void laoi_end_list(lua_State *L, int i, laoi_index n);
+/* Pushes n integers; returns n. */
+int laoi_push_integers(lua_State *L, const int64_t *v, int n);
+#define LAOI_INTEGERS(L, ...)                                                                                          \
+    laoi_push_integers((L), (const int64_t[]){__VA_ARGS__}, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
 /* Fills the table on top with n rows, an id, or an id and a node each; pushes n; returns 2. */
 int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_t n);
 

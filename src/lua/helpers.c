@@ -7,9 +7,7 @@ static int helper_lowest(lua_State *L) {
     const laoi_space *b = laoi_self(L);
     int64_t entity, node;
     aoi_lowest_ids(b->core, laoi_integer(L, 2), laoi_integer(L, 3), &entity, &node);
-    laoi_pushinteger(L, entity);
-    laoi_pushinteger(L, node);
-    return 2;
+    return LAOI_INTEGERS(L, entity, node);
 }
 
 /* life(space, id): a number that differs between the lives of an id, nil if there is no such entity.  It has the 30

@@ -162,8 +162,7 @@ static int journal_dump(lua_State *L) {
 
 static int journal_bytes(lua_State *L) {
     laoi_journal *j = open_journal(L);
-    laoi_pushinteger(L, (int64_t)aoi_journal_bytes(j->core));
-    return 1;
+    return LAOI_INTEGERS(L, (int64_t)aoi_journal_bytes(j->core));
 }
 
 enum { LEAST_RING = 4096 }; /* a smaller number is probably meant in other units */
@@ -320,8 +319,7 @@ static int cursor_marks(lua_State *L) {
 }
 
 static int cursor_tell(lua_State *L) {
-    laoi_pushinteger(L, (int64_t)aoi_play_tell(cursor_self(L)->core));
-    return 1;
+    return LAOI_INTEGERS(L, (int64_t)aoi_play_tell(cursor_self(L)->core));
 }
 
 static int cursor_go(lua_State *L) {

@@ -402,8 +402,7 @@ static int l_close_method(lua_State *L) {
 }
 
 static int l_length(lua_State *L) { /* Lua passes the operand twice: laoi_self_of would raise an error */
-    laoi_pushinteger(L, (int64_t)aoi_count(laoi_self(L)->core));
-    return 1;
+    return LAOI_INTEGERS(L, (int64_t)aoi_count(laoi_self(L)->core));
 }
 
 static int l_tostring(lua_State *L) {

@@ -333,8 +333,7 @@ static int l_has(lua_State *L) {
 }
 
 static int l_count(lua_State *L) {
-    laoi_pushinteger(L, (int64_t)aoi_count(laoi_self_of(L, 1)->core));
-    return 1;
+    return LAOI_INTEGERS(L, (int64_t)aoi_count(laoi_self_of(L, 1)->core));
 }
 
 static int l_stats(lua_State *L) {

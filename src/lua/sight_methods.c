@@ -111,8 +111,7 @@ static int g_wall(lua_State *L) {
     laoi_no_more_in(L, g->space, g->space->dims == 3 ? 8 : 6);
     int result = aoi_sight_add_wall(g->core, &w, &id);
     if (result != AOI_OK) return laoi_done(L, result);
-    laoi_pushinteger(L, id);
-    return 1;
+    return LAOI_INTEGERS(L, id);
 }
 
 static int wall_done(lua_State *L, int result) {

@@ -392,9 +392,7 @@ static int inbox_receiver(lua_State *L) {
 static int inbox_waiting(lua_State *L) {
     const inbox_walk *w = &inbox_self(L)->walk;
     if (!w->walking) return 0;
-    laoi_pushinteger(L, (w->word >> 2) & 0xffffffff);
-    laoi_pushinteger(L, w->target);
-    return 2;
+    return LAOI_INTEGERS(L, (w->word >> 2) & 0xffffffff, w->target);
 }
 
 /* overtake([list]): detaches the suspended handler; `deliver` continues after its event.  A list receives the rest of
@@ -408,11 +406,7 @@ static int inbox_overtake(lua_State *L) {
         w->at = w->stop;
         fill_remaining(L, 2, x, &left);
     }
-    laoi_pushinteger(L, left.turn);
-    laoi_pushinteger(L, leaves_left(&left));
-    laoi_pushinteger(L, enters_left(&left));
-    laoi_pushinteger(L, left.values);
-    return 4;
+    return LAOI_INTEGERS(L, left.turn, leaves_left(&left), enters_left(&left), left.values);
 }
 
 /* ---- other methods ------------------------------------------------------------------------------------------------ */
@@ -477,8 +471,7 @@ static int inbox_view_ids(lua_State *L) {
     }
     lua_pushnil(L);
     lua_rawseti(L, 3, at + 1);
-    laoi_pushinteger(L, (int64_t)at);
-    return 1;
+    return LAOI_INTEGERS(L, (int64_t)at);
 }
 
 static int inbox_sees(lua_State *L) {
@@ -497,9 +490,7 @@ static int inbox_seq(lua_State *L) {
     inbox *x = inbox_self(L);
     if (!lua_isnoneornil(L, 2)) x->seq = x->acked = laoi_u32(L, 2);
     if (is_drained(x)) x->acked = x->seq;
-    laoi_pushinteger(L, x->seq);
-    laoi_pushinteger(L, x->acked);
-    return 2;
+    return LAOI_INTEGERS(L, x->seq, x->acked);
 }
 
 /* held(n): sets the number of watchers with events that wait for a suspended handler. */
@@ -520,12 +511,8 @@ static int inbox_idle(lua_State *L) {
 /* count(): nodes, bytes of memory; totals of events, messages, bytes of messages. */
 static int inbox_count(lua_State *L) {
     inbox *x = inbox_self(L);
-    laoi_pushinteger(L, (int64_t)x->handles.count);
-    laoi_pushinteger(L, (int64_t)x->memory.used);
-    laoi_pushinteger(L, (int64_t)x->events);
-    laoi_pushinteger(L, (int64_t)x->messages);
-    laoi_pushinteger(L, (int64_t)x->bytes);
-    return 5;
+    return LAOI_INTEGERS(L, (int64_t)x->handles.count, (int64_t)x->memory.used, (int64_t)x->events,
+                         (int64_t)x->messages, (int64_t)x->bytes);
 }
 
 static const luaL_Reg inbox_methods[] = {

@@ -143,10 +143,7 @@ static int wire_apply(lua_State *L) {
         const aoi_row *rows = aoi_row_buffer(laoi_space_argument(L, 1)->core, m.count);
         laoi_set_item(L, 3, (laoi_index)i + 1, rows[i].id); /* may run a finalizer, which may close the space */
     }
-    laoi_pushinteger(L, (int64_t)(m.count - bad));
-    laoi_pushinteger(L, (int64_t)bad);
-    laoi_pushinteger(L, (int64_t)m.batch);
-    return 3;
+    return LAOI_INTEGERS(L, (int64_t)(m.count - bad), (int64_t)bad, (int64_t)m.batch);
 }
 
 /* moves(address, message [, bytes]): the fast path for most messages to a service: applies moves of the subscriber with
@@ -176,8 +173,7 @@ static int wire_check_rows(lua_State *L) {
     int dims = (int)laoi_integer(L, 3) - 1;
     size_t n = laoi_row_count(L, dims, 1);
     laoi_read_rows(L, dims, 1, n, laoi_newbuffer(L, n * sizeof(aoi_row)));
-    laoi_pushinteger(L, (int64_t)n);
-    return 1;
+    return LAOI_INTEGERS(L, (int64_t)n);
 }
 
 /* ---- the module --------------------------------------------------------------------------------------------------- */

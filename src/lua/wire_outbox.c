@@ -262,10 +262,7 @@ static int outbox_take(lua_State *L) {
 /* count(): the number of unrouted rows; totals of messages taken and of their rows. */
 static int outbox_count(lua_State *L) {
     const outbox *o = laoi_outbox_self(L);
-    laoi_pushinteger(L, o->unrouted.count);
-    laoi_pushinteger(L, (int64_t)o->batches);
-    laoi_pushinteger(L, (int64_t)o->moves);
-    return 3;
+    return LAOI_INTEGERS(L, o->unrouted.count, (int64_t)o->batches, (int64_t)o->moves);
 }
 
 static int end_flush(lua_State *L, int status, lua_KContext context) {

@@ -91,8 +91,7 @@ int laoi_post_collect(lua_State *L) {
     lua_insert(L, 1); /* the space */
     laoi_gettable(L, 1);
     laoi_forget_freed(L, b, 3);
-    laoi_pushinteger(L, (int64_t)all);
-    return 1;
+    return LAOI_INTEGERS(L, (int64_t)all);
 }
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */
@@ -316,7 +315,5 @@ int laoi_post_send(lua_State *L) {
         }
         lua_settop(L, 3);
     }
-    laoi_pushinteger(L, sent);
-    laoi_pushinteger(L, bytes);
-    return 2;
+    return LAOI_INTEGERS(L, sent, bytes);
 }

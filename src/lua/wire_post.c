@@ -64,8 +64,7 @@ static int post_subscribe(lua_State *L) {
     p->subscribers[s].address = lua_isnoneornil(L, 2) ? (int64_t)s + 1 : address;
     p->subscribers[s].used = true;
     p->subscribers[s].touched = touched;
-    laoi_pushinteger(L, (int64_t)s + 1);
-    return 1;
+    return LAOI_INTEGERS(L, (int64_t)s + 1);
 }
 
 static int post_unsubscribe(lua_State *L) {
@@ -161,8 +160,7 @@ static int post_add(lua_State *L) {
     k->records = r;
     k->count++;
     aoi_index_add(&p->handles, aoi_hash64(p->handle), r);
-    laoi_pushinteger(L, p->handle);
-    return 1;
+    return LAOI_INTEGERS(L, p->handle);
 }
 
 /* remove(handle): the node has been removed; the next collect of its space takes its last events. */
@@ -243,8 +241,7 @@ static int post_add_link(lua_State *L) {
     u->links = l;
     aoi_index_add(&p->numbers, aoi_hash64(number), l);
     if (u->behind) make_stale(p, k);
-    laoi_pushinteger(L, (int64_t)l + 1);
-    return 1;
+    return LAOI_INTEGERS(L, (int64_t)l + 1);
 }
 
 static void unqueue_link(post *p, post_link *k) {
@@ -320,13 +317,8 @@ static int post_state(lua_State *L) {
 
 static int post_counters(lua_State *L) {
     post *p = laoi_post_self(L);
-    laoi_pushinteger(L, p->overruns);
-    laoi_pushinteger(L, p->resyncs);
-    laoi_pushinteger(L, (int64_t)p->handles.count);
-    laoi_pushinteger(L, (int64_t)p->memory.used);
-    laoi_pushinteger(L, (int64_t)p->batches);
-    laoi_pushinteger(L, (int64_t)p->moves);
-    return 6;
+    return LAOI_INTEGERS(L, p->overruns, p->resyncs, (int64_t)p->handles.count, (int64_t)p->memory.used,
+                         (int64_t)p->batches, (int64_t)p->moves);
 }
 
 /* ---- the module ---------------------------------------------------------------------------------------------------- */

@@ -97,8 +97,7 @@ static int o_lost(lua_State *L) {
     uint32_t n = 0;
     luaL_checktype(L, 2, LUA_TTABLE);
     for (; n < o->unrouted.count; n++) laoi_set_item(L, 2, (laoi_index)n + 1, o->unrouted.rows[n].id);
-    laoi_pushinteger(L, n);
-    return 1;
+    return LAOI_INTEGERS(L, n);
 }
 
 /* drop(id): drops the unrouted row of an entity; returns whether there was one. */

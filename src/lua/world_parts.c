@@ -278,8 +278,7 @@ static int l_crc32(lua_State *L) {
     const char *bytes = luaL_checklstring(L, 1, &size);
     aoi_crc32 c;
     aoi_crc32_open(&c);
-    laoi_pushinteger(L, aoi_crc32_of(&c, 0, bytes, size));
-    return 1;
+    return LAOI_INTEGERS(L, aoi_crc32_of(&c, 0, bytes, size));
 }
 
 const luaL_Reg world_part_methods[] = {

@@ -18,8 +18,7 @@ static int r_life(lua_State *L) {
     world_router *r;
     const world_record *record = world_argument(L, &r);
     if (!record) return 0;
-    laoi_pushinteger(L, record->life);
-    return 1;
+    return LAOI_INTEGERS(L, record->life);
 }
 
 /* counts(): reals, ghosts; totals of rows written of MOVE, NEAR, FAR. */
