@@ -9,10 +9,6 @@ aoi_row *aoi_row_buffer(aoi_space *s, size_t n) {
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
 
-static inline bool is_at(const aoi_entity_record *e, int64_t id) {
-    return e->id == id && aoi_is_live(e->generation);
-}
-
 bool aoi_stage_ready(aoi_space *s, size_t n) {
     return aoi_may_note(s) && n <= UINT32_MAX - s->world.mover_count && aoi_movers_ready(s, s->world.mover_count + n);
 }
@@ -24,7 +20,9 @@ int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *
     for (size_t i = 0; i < n; i++)
         AOI_PREFETCH((const void *)((uintptr_t)w->entities + staged[i] * sizeof *w->entities));
     for (size_t i = 0; i < n; i++) {
-        if (staged[i] < w->entity_top && is_at(w->entities + staged[i], ids[i])) continue;
+        if (staged[i] < w->entity_top && w->entities[staged[i]].id == ids[i] &&
+            aoi_is_live(w->entities[staged[i]].generation))
+            continue;
         staged[i] = AOI_NONE;
         aoi_index_fetch(&s->ids, aoi_id_hash(&s->world.hash_key, ids[i]));
     }

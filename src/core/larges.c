@@ -9,13 +9,9 @@ enum { SLACK_SHARE = 8 }; /* the slack of a batch is at most an eighth of a cell
 
 /* ---- records and places ------------------------------------------------------------------------------------------ */
 
-/* An upper bound of the rounding error of a sum of such numbers. */
-static double rounding_of(double a, double b) {
-    return (fabs(a) + fabs(b)) * 0x1p-48 + 1e-150;
-}
-
+/* The extent and an upper bound of the rounding error of a sum of the two numbers. */
 static double room_of(double extent, double at) {
-    double room = extent * (1 + 0x1p-20) + rounding_of(extent, at);
+    double room = extent * (1 + 0x1p-20) + ((fabs(extent) + fabs(at)) * 0x1p-48 + 1e-150);
     return room < 1e100 ? room : INFINITY; /* its square may overflow, and then everything is inside */
 }
 

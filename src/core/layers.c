@@ -21,11 +21,6 @@ static aoi_layer_node *node_of_sighting(const aoi_space *s, uint32_t i) {
                                                                    : NULL;
 }
 
-static void prefetch_sighting(const aoi_space *s, uint32_t i, bool record) {
-    const aoi_layer_node *n = node_of_sighting(s, i);
-    if (n && n->layer->class->prefetch) n->layer->class->prefetch(n, s->sightings[i].name, record);
-}
-
 /* In three steps: the node, its record, the target. */
 static void prefetch_sightings(const aoi_space *s, uint32_t i) {
     if (i + NODES_AHEAD < s->sighting_count) {
@@ -38,7 +33,9 @@ static void prefetch_sightings(const aoi_space *s, uint32_t i) {
         AOI_PREFETCH((const char *)n + AOI_CACHE_LINE);
     }
     i += NAMES_AHEAD;
-    if (i < s->sighting_count) prefetch_sighting(s, i, s->sightings[i].node != s->sightings[i - 1].node);
+    n = i < s->sighting_count ? node_of_sighting(s, i) : NULL;
+    if (n && n->layer->class->prefetch)
+        n->layer->class->prefetch(n, s->sightings[i].name, s->sightings[i].node != s->sightings[i - 1].node);
 }
 
 bool aoi_layers_see(aoi_space *s) {

@@ -128,11 +128,6 @@ static bool place_all(aoi_space *s) {
 
 /* ---- judging ----------------------------------------------------------------------------------------------------- */
 
-/* Prefetches what only a judged move reads. */
-static void prefetch_soon(const aoi_space *s, uint32_t i) {
-    if (i + FETCH_SOON < s->world.mover_count) aoi_grid_prefetch(&s->index.grid, s->world.movers[i + FETCH_SOON], 1);
-}
-
 /* Judges the movers one after the other.  False when memory is refused; then the mover at `moved` is not judged. */
 static bool move_in_turn(aoi_space *s) {
     aoi_world *w = &s->world;
@@ -141,7 +136,8 @@ static bool move_in_turn(aoi_space *s) {
         uint32_t entity = w->movers[w->moved];
         const double *to = aoi_mover_end(w, w->moved);
         prefetch_ahead(s, w->moved, 0);
-        prefetch_soon(s, w->moved);
+        if (w->moved + FETCH_SOON < w->mover_count) /* what only a judged move reads */
+            aoi_grid_prefetch(&s->index.grid, w->movers[w->moved + FETCH_SOON], 1);
         if (!aoi_same_place(w->dims, w->entities[entity].pos, to)) {
             if (!aoi_broad_move(&s->index, entity, to, true)) w->failed = true;
             else {

@@ -7,14 +7,13 @@
 
 /* Kinds of parts.  Entries come in the order of the index, list by list. */
 enum {
-    AOI_PART_ALL,    /* no index: everything */
-    AOI_PART_CELL,   /* a cell and its entities */
-    AOI_PART_NODES,  /* a cell and the nodes of owners in it */
-    AOI_PART_TOWER,  /* a cell and the nodes that reach it */
-    AOI_PART_TILE,   /* sorted lists, one for each axis, of points and of edges of boxes */
-    AOI_PART_LEAF,   /* a leaf of a tree and its entities */
-    AOI_PART_SQUARE, /* an inner square of a tree */
-    AOI_PART_KINDS
+    AOI_PART_ALL,   /* no index: everything */
+    AOI_PART_CELL,  /* a cell and its entities */
+    AOI_PART_NODES, /* a cell and the nodes of owners in it */
+    AOI_PART_TOWER, /* a cell and the nodes that reach it */
+    AOI_PART_TILE,  /* sorted lists, one for each axis, of points and of edges of boxes */
+    AOI_PART_LEAF,  /* a leaf of a tree and its entities */
+    AOI_PART_SQUARE /* an inner square of a tree */
 };
 
 /* kinds of entries: the slot of an entity, or of a node */

@@ -80,7 +80,7 @@ void aoi_shape_drop(aoi_world *w, aoi_shape *p) {
 void aoi_shapes_free(aoi_world *w) {
     AOI_FREE(&w->memory, w->shapes, w->shape_cap);
     aoi_index_free(&w->memory, &w->shape_index);
-    aoi_scratch_free(&w->memory, w->shape_scratch);
+    if (w->shape_scratch) aoi_resize(&w->memory, w->shape_scratch, aoi_shape_bytes(AOI_MOST_CORNERS), 0);
 }
 
 const char *aoi_shapes_check(const aoi_world *w) {

@@ -171,10 +171,6 @@ size_t aoi_shape_bytes(uint32_t corners) {
     return sizeof(aoi_shape) + 2 * (size_t)corners * sizeof(double) + (corners + 3) / 4 * sizeof(aoi_four_sides);
 }
 
-void aoi_scratch_free(aoi_memory *m, aoi_shape *p) {
-    if (p) aoi_resize(m, p, aoi_shape_bytes(AOI_MOST_CORNERS), 0);
-}
-
 /* The distance of a side from the watcher. */
 static double side_distance(const double *a, const double *b, double length) {
     double ux = length > 0 ? (b[0] - a[0]) / length : 0, uy = length > 0 ? (b[1] - a[1]) / length : 0;

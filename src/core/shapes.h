@@ -42,7 +42,6 @@ const char *aoi_area_fault(int dims, const aoi_area *a);
  * any.  False when memory is refused. */
 bool aoi_area_borrow(aoi_memory *m, aoi_shape **scratch, int dims, const aoi_area *a, aoi_area_state *out);
 size_t aoi_shape_bytes(uint32_t corners); /* of a block */
-void aoi_scratch_free(aoi_memory *m, aoi_shape *p);
 
 /* The area as it was given. */
 void aoi_area_describe(const aoi_area_state *is, aoi_area *out);

@@ -124,7 +124,7 @@ struct aoi_space {
     aoi_seat *seats; /* NULL: nothing is attached */
     uint32_t seat_cap, attached;
     aoi_layer *layers;                                    /* chain of the open ones */
-    uint32_t sync_count, sight_count;                     /* synchronisers and sights ever opened */
+    uint32_t sync_count;                                  /* synchronisers ever opened */
     uint64_t state_changes;                               /* of fields of entities */
     aoi_journal *journal;                                 /* the one that records this space, or NULL */
     aoi_observer *observers;                              /* chain of the open ones */

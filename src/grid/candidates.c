@@ -117,15 +117,6 @@ static void grid_visit_crowd(void *ud, const uint32_t *refs, size_t count) {
     }
 }
 
-/* Prefetches entities, and the nodes in the same slots, which are often theirs. */
-static aoi_visitor grid_crowd_visitor(const aoi_world *w, aoi_visit visit, void *ud) {
-    return (aoi_visitor){visit, ud, (uintptr_t)w->entities, (uintptr_t)w->nodes, false};
-}
-
-static aoi_visitor grid_node_visitor(const aoi_world *w, aoi_visit visit, void *ud) {
-    return (aoi_visitor){visit, ud, (uintptr_t)w->nodes, (uintptr_t)w->nodes, false};
-}
-
 /* Whether the ring of the layer's borders is much wider than the band that its nodes pass. */
 static bool grid_is_thick(const aoi_grid_layer *y, bool solid) {
     return solid || !y->uniform || y->borders.enter_min[0] < 0.9 * y->borders.leave_max[0];
@@ -145,10 +136,13 @@ AOI_INLINE void grid_query_ring(grid_mover *m, const aoi_spatial_hash *h, const 
 }
 
 static void grid_query_crowd(const aoi_grid *g, grid_mover *m, uint32_t level) {
-    const aoi_entity_record *e = m->world->entities + m->entity;
+    const aoi_world *w = m->world;
+    const aoi_entity_record *e = w->entities + m->entity;
     const aoi_grid_layer *y = g->layers + level;
-    grid_set_query(m, aoi_next_in_level(m->world, e->nodes, level), level, grid_is_thick(y, m->solid));
-    aoi_visitor v = grid_crowd_visitor(m->world, m->thick ? grid_visit_thick_crowd : grid_visit_crowd, m);
+    grid_set_query(m, aoi_next_in_level(w, e->nodes, level), level, grid_is_thick(y, m->solid));
+    /* Prefetches entities, and the nodes in the same slots, which are often theirs. */
+    aoi_visitor v = {m->thick ? grid_visit_thick_crowd : grid_visit_crowd, m, (uintptr_t)w->entities,
+                     (uintptr_t)w->nodes, false};
     grid_query_ring(m, &g->points, &y->borders, e->place.cell, &v);
 }
 
@@ -173,7 +167,8 @@ AOI_NOINLINE static void grid_query_own(const aoi_grid *g, grid_mover *m, uint32
 static void grid_query_scattered(const aoi_grid *g, grid_mover *m, uint32_t level) {
     const aoi_grid_layer *y = g->layers + level;
     grid_set_query(m, AOI_NONE, level, grid_is_thick(y, m->solid));
-    aoi_visitor v = grid_node_visitor(m->world, grid_visit_nodes, m);
+    const uintptr_t nodes = (uintptr_t)m->world->nodes;
+    aoi_visitor v = {grid_visit_nodes, m, nodes, nodes, false};
     grid_query_ring(m, &y->cells, &y->borders, AOI_NONE, &v);
 }
 

@@ -33,10 +33,6 @@ static unsigned sector_lanes(const may_lanes *h, size_t i, float r, const aoi_sh
     return ~aoi_i32_bits(aoi_i32_or(aoi_i32_or(out, behind), in)) & 15;
 }
 
-static void mark_sector(const may_lanes *h, size_t count, float r, const aoi_shape *p, uint32_t *bits) {
-    for (size_t i = 0; i < count; i += 4) bits[i / 32] |= sector_lanes(h, i, r, p) << i % 32;
-}
-
 static void mark_polygon(const may_lanes *h, size_t count, const aoi_shape *p, uint32_t *bits) {
     const float far = p->farthest <= MAY_MOST ? p->farthest : MAY_MOST;
     const aoi_f32x4 fars = aoi_f32_all(far), rounded = aoi_f32_all(MAY_ROUNDED), half = aoi_f32_all(h->half);
@@ -64,7 +60,8 @@ void may_mark_own(const aoi_world *w, uint32_t node, const may_move *m, const ui
     memset(bits, 0, (count + 31) / 32 * sizeof *bits);
     if (lanes) measure(&h, w, m, refs, count);
     if (lanes && n->shape == AOI_POLYGON) mark_polygon(&h, count, a->shape, bits);
-    if (lanes && n->shape == AOI_SECTOR) mark_sector(&h, count, (float)a->radius, a->shape, bits);
+    for (size_t i = 0; i < count && lanes && n->shape == AOI_SECTOR; i += 4)
+        bits[i / 32] |= sector_lanes(&h, i, (float)a->radius, a->shape) << i % 32;
     for (size_t i = 0; i < count && !lanes; i++)
         bits[i / 32] |= (uint32_t)may_change_own(w, node, w->entities[refs[i]].pos, m) << i % 32;
 }

@@ -69,10 +69,6 @@ typedef struct may_places { /* of a watcher before and after the move, and of a 
     const double *w0, *t0, *w1, *t1;
 } may_places;
 
-AOI_INLINE bool may_change_zone(int dims, int shape, const aoi_area_record *a, const may_places *at) {
-    return aoi_zone_of(dims, shape, a, at->w0, at->t0) != aoi_zone_of(dims, shape, a, at->w1, at->t1);
-}
-
 /* For sectors and polygons within their height; sign: 1 if the watcher moves, -1 if the target does. */
 AOI_INLINE bool may_pass(int shape, const aoi_area_record *a, const may_move *m, const may_gap *g, float sign) {
     if (shape == AOI_SECTOR) return may_pass_sector(g, sign * g->x, sign * g->y, m->half, a->radius, a->shape);
@@ -85,7 +81,8 @@ AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, cons
     const aoi_node_record *n = w->nodes + node;
     const aoi_area_record *a = w->areas + node;
     int dims = m->dims;
-    if (shape == AOI_SQUARE || shape == AOI_CIRCLE) return may_change_zone(dims, shape, a, at);
+    if (shape == AOI_SQUARE || shape == AOI_CIRCLE)
+        return aoi_zone_of(dims, shape, a, at->w0, at->t0) != aoi_zone_of(dims, shape, a, at->w1, at->t1);
     if (n->flags & AOI_NODE_KEEPS) return true;
     bool was = dims < 3 || aoi_in_side(at->w0[2], at->t0[2], a->shape->height);
     bool is = dims < 3 || aoi_in_side(at->w1[2], at->t1[2], a->shape->height);

@@ -64,11 +64,6 @@ static uint32_t grid_mixed_layer(aoi_grid *g, const aoi_bounds *b) {
     return grid_new_layer(g, b, false);
 }
 
-static uint32_t grid_layer_for(aoi_grid *g, const aoi_bounds *b) {
-    uint32_t uniform = grid_find_uniform(g, b);
-    return uniform != AOI_NONE ? uniform : grid_mixed_layer(g, b);
-}
-
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 /* Makes room in the layer; a crowd needs no cell. */
@@ -83,7 +78,8 @@ static bool grid_reserve_in(aoi_grid *g, uint32_t node, aoi_grid_place *place) {
 }
 
 bool aoi_grid_reserve(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place *place) {
-    place->level = grid_layer_for(g, b);
+    place->level = grid_find_uniform(g, b);
+    if (place->level == AOI_NONE) place->level = grid_mixed_layer(g, b);
     return grid_reserve_in(g, node, place);
 }
 

@@ -38,12 +38,6 @@ static void spatial_link_neighbors(aoi_spatial_hash *h, uint32_t i) {
     }
 }
 
-/* Unlinks an empty cell from its neighbours. */
-static void spatial_unlink_neighbors(aoi_spatial_hash *h, uint32_t i) {
-    for (int d = 0; d < 9; d++)
-        if (h->cells[i].neighbor[d] != AOI_NONE) h->cells[h->cells[i].neighbor[d]].neighbor[8 - d] = AOI_NONE;
-}
-
 /* Stores the head bucket of a cell in the cell and in its neighbours. */
 static void spatial_set_head(aoi_spatial_hash *h, aoi_cell *k, uint32_t bucket) {
     for (int d = 0; d < 9; d++)
@@ -70,14 +64,12 @@ static void spatial_chain(aoi_spatial_hash *h, aoi_cell *k) {
     h->coarse[i].first = (uint32_t)(k - h->cells);
 }
 
-static bool spatial_reserve_coarse(aoi_memory *m, aoi_spatial_hash *h) {
-    return AOI_GROW(m, h->coarse, h->coarse_cap, h->coarse_count + (size_t)1) &&
-           aoi_index_reserve(m, &h->coarse_index, h->coarse_count + (size_t)1);
-}
-
 static uint32_t spatial_new_cell(aoi_memory *m, aoi_spatial_hash *h, int32_t cx, int32_t cy) {
     uint32_t i = h->unused;
-    if (!aoi_index_reserve(m, &h->index, h->index.count + (size_t)1) || !spatial_reserve_coarse(m, h)) return AOI_NONE;
+    if (!aoi_index_reserve(m, &h->index, h->index.count + (size_t)1) ||
+        !AOI_GROW(m, h->coarse, h->coarse_cap, h->coarse_count + (size_t)1) ||
+        !aoi_index_reserve(m, &h->coarse_index, h->coarse_count + (size_t)1))
+        return AOI_NONE;
     if (i != AOI_NONE) h->unused = h->cells[i].neighbor[0];
     else if (AOI_GROW_LINES(m, h->cells, h->cap, h->top + (size_t)1)) i = h->top++;
     else return AOI_NONE;
@@ -174,7 +166,8 @@ void aoi_spatial_tidy(aoi_memory *m, aoi_spatial_hash *h) {
         aoi_cell *k = h->cells + i;
         if (!aoi_cell_exists(k) || k->count) continue;
         aoi_index_remove(&h->index, aoi_cell_hash(k->cx, k->cy), i);
-        spatial_unlink_neighbors(h, i);
+        for (int d = 0; d < 9; d++)
+            if (k->neighbor[d] != AOI_NONE) h->cells[k->neighbor[d]].neighbor[8 - d] = AOI_NONE;
         k->count = UINT32_MAX;
         h->used--;
     }

@@ -62,11 +62,6 @@ static void collect_stale(post *p, const laoi_space *b) {
     p->stale_count = kept;
 }
 
-static void collect_sight(post *p, const laoi_space *b, aoi_sight *sight) {
-    aoi_event ev;
-    while (sight && aoi_sight_next(sight, &ev)) collect_event(p, b, &ev);
-}
-
 /* collect(space [, sight]): takes all pending events of the space, also of nodes without a record; runs a tick of the
  * sight and takes its events.  Returns the number of events. */
 int laoi_post_collect(lua_State *L) {
@@ -84,7 +79,7 @@ int laoi_post_collect(lua_State *L) {
     while ((n = aoi_peek(b->core, &cursor, chunk, 64)) > 0)
         for (size_t i = 0; i < n; i++) collect_event(p, b, chunk + i);
     aoi_take_all(b->core);
-    collect_sight(p, b, sight);
+    while (sight && aoi_sight_next(sight, chunk)) collect_event(p, b, chunk);
     collect_closing(p, b);
     collect_stale(p, b);
     lua_settop(L, 2);
@@ -214,11 +209,6 @@ static bool may_write(const post_link *k) {
     return k->space->core && (!k->stale || aoi_pending(k->space->core) == 0);
 }
 
-static void forget_todo(post *p, post_subscriber *u) {
-    for (; u->first_todo != AOI_NONE; u->first_todo = p->links[u->first_todo].next_todo)
-        p->links[u->first_todo].queued = false;
-}
-
 /* Whether the window of the subscriber has room for a message; if not, its links become stale. */
 static bool in_window(post *p, post_subscriber *u) {
     uint32_t waiting = u->seq - u->acked;
@@ -260,7 +250,8 @@ static size_t push_events(lua_State *L, post *p) {
         post_subscriber *u = p->subscribers + s;
         if (u->used && u->unsent) laoi_make_all_stale(p, u); /* the last call failed */
         if (!u->used || u->unsent || u->first_todo == AOI_NONE || (!u->started && !in_window(p, u))) {
-            forget_todo(p, u);
+            for (; u->first_todo != AOI_NONE; u->first_todo = p->links[u->first_todo].next_todo)
+                p->links[u->first_todo].queued = false;
             next_subscriber(p, u);
             continue;
         }

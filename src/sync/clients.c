@@ -146,7 +146,8 @@ static void views_free(aoi_memory *m, aoi_client_view *v) {
     }
 }
 
-static void sync_free(aoi_sync *y) {
+static void sync_free(aoi_layer *layer) {
+    aoi_sync *y = (aoi_sync *)layer;
     aoi_memory *m = aoi_sync_memory(y);
     for (uint32_t k = 0; k < y->client_top; k++) {
         if (!y->clients[k]) continue;
@@ -178,10 +179,6 @@ static void sync_free(aoi_sync *y) {
     aoi_resize(m, y, sizeof *y, 0);
 }
 
-static void sync_free_layer(aoi_layer *layer) {
-    sync_free((aoi_sync *)layer);
-}
-
 static uint32_t sync_name(aoi_layer *layer, uint32_t target) {
     return aoi_track_ready((aoi_sync *)layer, target);
 }
@@ -194,7 +191,7 @@ const aoi_layer_class aoi_sync_layer = {.name = sync_name,
                                         .moved = aoi_tracks_moved,
                                         .touched = aoi_tracks_touched,
                                         .left = aoi_tracks_left,
-                                        .free = sync_free_layer,
+                                        .free = sync_free,
                                         .check = aoi_sync_check};
 
 void aoi_sync_close(aoi_sync *y) {
@@ -206,7 +203,7 @@ void aoi_sync_close(aoi_sync *y) {
     while (y->ended_views) (void)aoi_remove_layer_node(s, y->ended_views->node);
     aoi_sight_close(y->sight);
     aoi_layer_close(&y->layer);
-    sync_free(y);
+    sync_free(&y->layer);
 }
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
@@ -246,11 +243,6 @@ static void client_unpin(aoi_client *c, uint32_t i) {
     aoi_client_changed(c);
 }
 
-static void client_set_not_self(aoi_client *c) {
-    if (c->self) client_unpin(c, aoi_picture_find(c, c->track));
-    c->self = false;
-}
-
 /* Sets the relevance; false when memory is refused, and nothing has changed. */
 static bool client_set(aoi_client *c, const aoi_relevance *r) {
     aoi_sync *y = c->sync;
@@ -265,7 +257,8 @@ static bool client_set(aoi_client *c, const aoi_relevance *r) {
         tiers_release(y, tiers);
         return false;
     }
-    if (!r->self) client_set_not_self(c);
+    if (c->self && !r->self) client_unpin(c, aoi_picture_find(c, c->track));
+    c->self = r->self;
     tiers_release(y, c->tiers);
     c->tiers = tiers;
     c->limit = r->limit;

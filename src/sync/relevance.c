@@ -146,10 +146,6 @@ bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope) {
 
 /* ---- limit ------------------------------------------------------------------------------------------------------- */
 
-static bool picks_ready(aoi_sync *y, size_t count) {
-    return AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, count);
-}
-
 /* The first index in i..n-1 whose number is not between low and high, or n.  Reads whole lanes. */
 static uint32_t next_outside(const float *numbers, uint32_t i, uint32_t n, float low, float high) {
     for (; i < n; i += AOI_LANE) {
@@ -229,7 +225,7 @@ static uint32_t pick_unknown(const aoi_client *c, uint32_t n) {
 
 uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope) {
     if (!c->limit && c->known == c->count) return 0;
-    if (!picks_ready(c->sync, c->count)) return AOI_NONE;
+    if (!AOI_GROW(aoi_sync_memory(c->sync), c->sync->picks, c->sync->pick_cap, c->count)) return AOI_NONE;
     return pick_unknown(c, c->limit ? choose_within_limit(c, scope) : 0);
 }
 

@@ -264,7 +264,6 @@ uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity);    /* makes one if there
 uint32_t aoi_track_gone(aoi_sync *y, int64_t id);          /* makes one for an entity that is gone; likewise */
 void aoi_track_release(aoi_sync *y, uint32_t track);       /* frees it if nothing refers to it */
 void aoi_track_list(aoi_sync *y, uint32_t track);          /* adds it to the movers */
-void aoi_track_locate(aoi_sync *y, uint32_t track);        /* rounds its position if it has none yet */
 bool aoi_track_relocate(aoi_sync *y, uint32_t track);      /* rounds it anew; whether the position sent differs */
 void aoi_track_free_knowers(aoi_sync *y, uint32_t track);
 bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track, uint32_t client);

@@ -69,7 +69,7 @@ static bool pack_appeared_record(aoi_client *c, uint32_t record) {
     aoi_writer *w = &y->writer;
     uint32_t track = y->numbers[record];
     uint64_t last = w->last;
-    aoi_track_locate(y, track);
+    if (y->tracks[track].flags & AOI_TRACK_FRESH) (void)aoi_track_relocate(y, track);
     if (!aoi_writer_ready(aoi_sync_memory(y), w) || !aoi_track_reserve_knower(y, track, c->number)) return false;
     const aoi_track *t = y->tracks + track;
     AOI_PREFETCH(t->knowers + t->knower_count);
@@ -415,10 +415,6 @@ static void date_new(aoi_client *c) {
         if ((c->flags[i] & some) == AOI_RECORD_SEEN) aoi_record_starts(c, i);
 }
 
-static void unmark(uint8_t *flags, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) flags[i] &= (uint8_t)~AOI_RECORD_MARKS;
-}
-
 /* Called for the client that is packed next. */
 static void prefetch_picture(const aoi_client *c) {
     if (!c) return;
@@ -437,7 +433,7 @@ static bool pack(aoi_client *c) {
     y->lacks_change_count = 0;
     y->passes = false;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
-    if (c->marked) unmark(c->flags, c->count);
+    for (uint32_t i = 0; c->marked && i < c->count; i++) c->flags[i] &= (uint8_t)~AOI_RECORD_MARKS;
     c->changed |= c->overflow; /* a move may change the choice within the limit */
     c->marked = c->changed || c->timed;
     if (c->changed) date_new(c);

@@ -111,12 +111,9 @@ void aoi_tracks_left(aoi_layer *layer, uint32_t entity) {
 
 /* ---- clients that know it ---------------------------------------------------------------------------------------- */
 
-static size_t knower_bytes(const aoi_sync *y, uint32_t track) {
-    return aoi_numbers_bytes(y->knower_caps[track], y->tracks[track].flags & AOI_TRACK_TALL);
-}
-
 void aoi_track_free_knowers(aoi_sync *y, uint32_t track) {
-    aoi_resize(aoi_sync_memory(y), y->tracks[track].knowers, knower_bytes(y, track), 0);
+    const aoi_track *t = y->tracks + track;
+    aoi_resize(aoi_sync_memory(y), t->knowers, aoi_numbers_bytes(y->knower_caps[track], t->flags & AOI_TRACK_TALL), 0);
 }
 
 /* Grows by a sixteenth: lists are many and mostly of a steady size. */
@@ -222,10 +219,6 @@ bool aoi_track_relocate(aoi_sync *y, uint32_t track) {
     if (wide) t->flags |= AOI_TRACK_WIDE;
     if (wide) y->odd = y->now;
     return !same;
-}
-
-void aoi_track_locate(aoi_sync *y, uint32_t track) {
-    if (y->tracks[track].flags & AOI_TRACK_FRESH) (void)aoi_track_relocate(y, track);
 }
 
 static void queue_knowers(aoi_sync *y, uint32_t track) {

@@ -70,14 +70,10 @@ static join_probe join_probe_of(const join_tick *t, uint32_t item, uint32_t node
     return p;
 }
 
-static void join_set_extents(const join_tick *t, join_probe *p, const double *extent) {
-    for (int a = 0; a < (p->kind & JOIN_TALL ? 3 : 2); a++) p->extent[a] = (int16_t)(join_units(t, extent[a]) + 3);
-    join_set_range(t, p, -extent[0], extent[0], -extent[1], extent[1]);
-}
-
 /* A square or box by its outer half-extents, at which targets leave. */
 static void join_make_box(const join_tick *t, join_probe *p, const double *extent, double margin) {
-    join_set_extents(t, p, extent);
+    for (int a = 0; a < (p->kind & JOIN_TALL ? 3 : 2); a++) p->extent[a] = (int16_t)(join_units(t, extent[a]) + 3);
+    join_set_range(t, p, -extent[0], extent[0], -extent[1], extent[1]);
     join_add_border(t, p, 0, 0);
     if (margin > 0) join_add_border(t, p, margin, margin);
 }
@@ -252,10 +248,6 @@ static bool join_make_probe(join_strip *o, uint32_t item, uint32_t node) {
     return join_add_probe(o, &p);
 }
 
-static bool join_is_ring(const aoi_node_record *n) {
-    return (n->shape == AOI_SQUARE || n->shape == AOI_CIRCLE) && !(n->flags & AOI_NODE_KEEPS);
-}
-
 void aoi_join_probes_of(join_strip *o, uint32_t item, uint32_t entity) {
     const aoi_world *w = o->tick->world;
     join_rings rings = {.count = 0};
@@ -263,7 +255,8 @@ void aoi_join_probes_of(join_strip *o, uint32_t item, uint32_t entity) {
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE && good; n = w->nodes[n].next) {
         const aoi_node_record *r = w->nodes + n;
         if (!join_is_watching(r) || aoi_join_is_wide(o->tick, n)) continue;
-        good = join_is_ring(r) ? join_add_ring(o, item, n, &rings) : join_make_probe(o, item, n);
+        const bool ring = (r->shape == AOI_SQUARE || r->shape == AOI_CIRCLE) && !(r->flags & AOI_NODE_KEEPS);
+        good = ring ? join_add_ring(o, item, n, &rings) : join_make_probe(o, item, n);
     }
     if (!good || !join_close_rings(o, item, &rings)) o->failed = true;
 }

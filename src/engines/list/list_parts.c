@@ -46,15 +46,11 @@ static aoi_part part_of(const aoi_tile_map *map, const aoi_tile *t, uint32_t lay
     return p;
 }
 
-static bool tile_exists(const aoi_tile_map *map, uint32_t i) {
-    return aoi_tiles_find(map, map->tiles[i].tx, map->tiles[i].ty) == i;
-}
-
 static void describe_level(const aoi_list *g, aoi_describer *d, const aoi_level *y, uint32_t layer) {
     int dims = aoi_list_dims(g);
     for (uint32_t i = 0; i < y->map.top; i++) {
         const aoi_tile *t = y->map.tiles + i;
-        if (!tile_exists(&y->map, i)) continue;
+        if (aoi_tiles_find(&y->map, t->tx, t->ty) != i) continue; /* unused */
         aoi_part p = part_of(&y->map, t, layer);
         for (int axis = 0; axis < dims; axis++)
             for (uint32_t k = t->axis[axis].head; k != AOI_NONE; k = aoi_block_at(&g->lists, k)->next) {

@@ -30,7 +30,7 @@ bool aoi_tiles_make_all(aoi_memory *m, aoi_tile_map *t, const aoi_span *s) {
 }
 
 void aoi_tiles_tidy(aoi_tile_map *t) {
-    if (!aoi_tiles_want_tidy(t)) return;
+    if (t->empty < 32 || t->empty < t->used / 4) return;
     for (uint32_t i = 0; i < t->top; i++) {
         aoi_tile *tile = t->tiles + i;
         if (tile->entries || aoi_tiles_find(t, tile->tx, tile->ty) != i) continue;
@@ -190,8 +190,7 @@ static aoi_level *make_level(aoi_list *g, double side) {
     int slot = 0, i = g->level_count;
     while (slot < AOI_MOST_LEVELS && g->levels[slot].map.side != 0) slot++;
     aoi_level *y = g->levels + slot;
-    *y = (aoi_level){0};
-    aoi_tiles_open(&y->map, side);
+    *y = (aoi_level){.map = {.side = side, .inverse = 1 / side, .unused = AOI_NONE}};
     if (!populate(g, y)) {
         close_level(g, y);
         return NULL;

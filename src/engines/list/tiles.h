@@ -34,10 +34,6 @@ typedef struct aoi_tile_map {
     aoi_index index;
 } aoi_tile_map;
 
-static inline void aoi_tiles_open(aoi_tile_map *t, double side) {
-    *t = (aoi_tile_map){.side = side, .inverse = 1 / side, .unused = AOI_NONE};
-}
-
 static inline int32_t aoi_tiles_number(const aoi_tile_map *t, double v) {
     return aoi_cell_number(v, t->inverse);
 }
@@ -71,9 +67,6 @@ static inline void aoi_tiles_count(aoi_tile_map *t, aoi_tile *tile, int change) 
 
 uint32_t aoi_tiles_make(aoi_memory *m, aoi_tile_map *t, int32_t tx, int32_t ty); /* AOI_NONE: memory is refused */
 bool aoi_tiles_make_all(aoi_memory *m, aoi_tile_map *t, const aoi_span *s);
-static inline bool aoi_tiles_want_tidy(const aoi_tile_map *t) {
-    return t->empty >= 32 && t->empty >= t->used / 4;
-}
 void aoi_tiles_tidy(aoi_tile_map *t); /* removes empty tiles if there are many */
 void aoi_tiles_close(aoi_memory *m, aoi_tile_map *t);
 const char *aoi_tiles_check(const aoi_tile_map *t);
