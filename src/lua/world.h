@@ -26,41 +26,6 @@ typedef struct world_bytes { /* a buffer that grows */
     uint32_t size, cap;
 } world_bytes;
 
-typedef struct world_reader { /* reads within [at, end); callers check world_left before they read */
-    const unsigned char *at, *end;
-} world_reader;
-
-static inline uint64_t world_read(world_reader *r, int width) {
-    r->at += width;
-    return aoi_peek_bytes(r->at - width, width);
-}
-
-static inline size_t world_left(const world_reader *r) {
-    return (size_t)(r->end - r->at);
-}
-
-/* Ids have 4 or 8 bytes, signed; a constant width lets the compiler emit a single load or store. */
-static inline int64_t world_read_id(world_reader *r, int width) {
-    return width == 4 ? (int64_t)(int32_t)(uint32_t)world_read(r, 4) : (int64_t)world_read(r, 8);
-}
-
-static inline unsigned char *world_put_id(unsigned char *at, int64_t id, int width) {
-    return width == 4 ? aoi_put_bytes(at, (uint64_t)id, 4) : aoi_put_bytes(at, (uint64_t)id, 8);
-}
-
-static inline double world_read_double(world_reader *r) {
-    r->at += 8;
-    return aoi_peek_double(r->at - 8);
-}
-
-static inline void world_read_position(world_reader *r, double *pos, int dims) {
-    for (int a = 0; a < dims; a++) pos[a] = world_read_double(r);
-}
-
-static inline bool world_is_wide(int64_t id) { /* needs 8 bytes */
-    return id < INT32_MIN || id > INT32_MAX;
-}
-
 /* Appends `more` uninitialised bytes and returns their address; NULL when memory is refused. */
 unsigned char *world_append(aoi_memory *m, world_bytes *b, size_t more);
 
@@ -130,6 +95,13 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 /* Tags of the sections of a part.  C writes rows up to KIND, Lua the others. */
 enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_ENTER, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 14 };
 
+typedef struct world_row { /* of a part; world_parts.c has what of it rows of a tag have */
+    int64_t id;
+    uint32_t life;
+    uint64_t kind;
+    const double *pos;
+} world_row;
+
 /* Flags of a record.  Barred: some clients may not move it; traits: Lua adds further data where it is sent (`wholes`);
  * wanted: a ghost that stays, unconfirmed, when its owner reports it as far (world_follow.c). */
 enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4, WORLD_TRAITS = 8, WORLD_WANTED = 16 };
@@ -175,8 +147,8 @@ typedef struct world_router {
     laoi_space *space;
     const world_box *box; /* keeps the map alive; `map` is its present map */
     const world_map *map;
-    uint32_t self; /* 0: the shard has to give all entities away */
-    uint32_t width;
+    uint32_t self;      /* 0: the shard has to give all entities away */
+    int width;          /* bytes of an id in rows: 4 or 8 */
     uint32_t epoch;     /* the coming one */
     bool announces_all; /* the closed epoch sends every own entity to its whole audience as NEAR */
     bool
@@ -224,9 +196,8 @@ world_mover *world_place(const world_router *r, uint32_t slot, const world_recor
 /* After tiles have changed owners: if the owner or the audience of an own entity changes, gives it a mover to its
  * present position, so that `close` routes it; false when memory is refused. */
 bool world_reroute(world_router *r, uint32_t slot);
-/* Writes a row of NEAR or ENTER; false when memory is refused. */
-bool world_write_entity(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
-                        const double *pos);
+/* Writes a row for a shard; false when memory is refused. */
+bool world_write(world_router *r, uint32_t shard, int tag, const world_row *row);
 
 /* Writes the row NEAR, by which the shard adds the entity as a ghost; false when memory is refused. */
 bool world_write_near(world_router *r, uint32_t slot, uint32_t shard, const double *pos);

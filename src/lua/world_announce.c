@@ -43,20 +43,18 @@ static int r_announce_all(lua_State *L) {
  * whether this shard is in the audience. */
 static int write_new(lua_State *L, int tag) {
     world_router *r = world_self(L);
-    int64_t id = laoi_integer(L, 2);
-    uint32_t life = (uint32_t)laoi_integer(L, 3);
-    uint64_t kind = (uint64_t)laoi_integer(L, 4);
     double pos[3] = {0};
+    const world_row row = {laoi_integer(L, 2), (uint32_t)laoi_integer(L, 3), (uint64_t)laoi_integer(L, 4), pos};
     bool here = false;
     laoi_position(L, r->space, 5, pos);
-    if (world_is_wide(id) && r->width == 4) return luaL_error(L, "aoi: widen() comes first");
+    if (wire_width(row.id, r->width) != r->width) return luaL_error(L, "aoi: widen() comes first");
     uint32_t owner = world_owner(r->map, pos), audience = world_audience(r->map, pos);
     const world_set *set = r->map->sets + audience;
     for (uint32_t i = 0; i < set->count; i++) {
         uint32_t shard = r->map->members[set->first + i];
         here = here || shard == r->self;
         if (shard == owner || (shard == r->self && tag == WORLD_ENTER)) continue;
-        if (!world_write_entity(r, shard, tag, id, life, kind, pos)) return laoi_nomemory(L);
+        if (!world_write(r, shard, tag, &row)) return laoi_nomemory(L);
     }
     laoi_pushinteger(L, owner);
     lua_pushboolean(L, here);

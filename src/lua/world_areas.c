@@ -94,7 +94,7 @@ static int push_seen(lua_State *L, world_router *r, const int64_t *ids, size_t n
     if (!AOI_GROW(&r->memory, r->ids, r->id_cap, n + 1)) return laoi_nomemory(L);
     unsigned char *bytes = (unsigned char *)r->ids, *at = bytes;
     for (size_t i = 0; i < n; i++)
-        if (i < skip_at || i >= skip_at + skip) at = world_put_id(at, ids[i * step], (int)r->width);
+        if (i < skip_at || i >= skip_at + skip) at = wire_put_id(at, ids[i * step], r->width);
     lua_pushlstring(L, (const char *)bytes, (size_t)(at - bytes));
     laoi_pushinteger(L, r->width);
     return 2;
@@ -134,14 +134,13 @@ static int r_drop(lua_State *L) {
 static size_t read_seen(lua_State *L, world_router *r, int i, size_t step) {
     size_t size;
     int64_t width = laoi_integer(L, i + 1);
-    const char *bytes = luaL_checklstring(L, i, &size);
+    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, i, &size);
     if ((width != 4 && width != 8) || size % (size_t)width) laoi_argerror(L, i, "wrong length");
-    world_reader in = {(const unsigned char *)bytes, (const unsigned char *)bytes + size};
     size_t n = size / (size_t)width;
     if (!AOI_GROW(&r->memory, r->ids, r->id_cap, n * step)) laoi_nomemory(L);
     for (size_t k = 0; k < n; k++) {
-        r->ids[k * step] = world_read_id(&in, (int)width);
-        if (world_is_wide(r->ids[k * step])) r->width = 8; /* an id that is not in this core becomes a leave */
+        r->ids[k * step] = wire_get_id(bytes + k * (size_t)width, (int)width);
+        r->width = wire_width(r->ids[k * step], r->width); /* an id that is not in this core becomes a leave */
     }
     return n;
 }
@@ -149,12 +148,11 @@ static size_t read_seen(lua_State *L, world_router *r, int i, size_t step) {
 /* Reads states: of the first of the n ids in r->ids, then of hidden targets, which are appended.  Returns the total. */
 static size_t read_states(lua_State *L, world_router *r, int i, size_t n) {
     size_t size, seen = 0;
-    const char *bytes = luaL_optlstring(L, i, "", &size);
-    world_reader in = {(const unsigned char *)bytes, (const unsigned char *)bytes + size};
+    const unsigned char *at = (const unsigned char *)luaL_optlstring(L, i, "", &size), *end = at + size;
     for (size_t k = 0; k < n; k++) r->ids[2 * k + 1] = AOI_SAW_PLAINLY;
     if (size % 16 || !AOI_GROW(&r->memory, r->ids, r->id_cap, 2 * (n + size / 16))) laoi_argerror(L, i, "wrong length");
-    while (world_left(&in)) {
-        const int64_t id = world_read_id(&in, 8), state = world_read_id(&in, 8);
+    for (; at < end; at += 16) {
+        const int64_t id = wire_get_id(at, 8), state = wire_get_id(at + 8, 8);
         const size_t k = state & AOI_PAIR_SEEN ? seen++ : n++;
         if (state & AOI_PAIR_SEEN && (k >= n || r->ids[2 * k] != id)) laoi_argerror(L, i, "states out of order");
         r->ids[2 * k] = id;

@@ -18,20 +18,17 @@
 
 enum { PART_HEAD = 4, SECTION_HEAD = 9 };
 
+/* What rows of a tag have behind the id, in this order. */
+enum { HAS_LIFE = 1, HAS_KIND = 2, HAS_POSITION = 4 };
+static const uint8_t row_fields[WORLD_TAGS] = {[WORLD_MOVE] = HAS_POSITION,
+                                               [WORLD_NEAR] = HAS_LIFE | HAS_KIND | HAS_POSITION,
+                                               [WORLD_FAR] = HAS_POSITION,
+                                               [WORLD_ENTER] = HAS_LIFE | HAS_KIND | HAS_POSITION,
+                                               [WORLD_KIND] = HAS_KIND};
+
 static size_t row_size(int tag, int width, int dims) {
-    size_t id = (size_t)width, position = 8 * (size_t)dims;
-    switch (tag) {
-    case WORLD_MOVE:
-    case WORLD_FAR:
-        return id + position;
-    case WORLD_NEAR:
-    case WORLD_ENTER:
-        return id + 12 + position;
-    case WORLD_KIND:
-        return id + 8;
-    default:
-        return id;
-    }
+    const unsigned has = row_fields[tag];
+    return (size_t)(width + (has & HAS_LIFE ? 4 : 0) + (has & HAS_KIND ? 8 : 0) + (has & HAS_POSITION ? 8 * dims : 0));
 }
 
 unsigned char *world_append(aoi_memory *m, world_bytes *b, size_t more) {
@@ -41,6 +38,19 @@ unsigned char *world_append(aoi_memory *m, world_bytes *b, size_t more) {
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+bool world_write(world_router *r, uint32_t shard, int tag, const world_row *row) {
+    const int dims = r->space->dims;
+    world_bytes *out = r->out + (size_t)shard * WORLD_TAGS + tag;
+    unsigned char *at = world_append(&r->memory, out, row_size(tag, r->width, dims));
+    if (!at) return false;
+    r->rows[tag]++;
+    at = wire_put_id(at, row->id, r->width);
+    if (row_fields[tag] & HAS_LIFE) at = aoi_put_bytes(at, row->life, 4);
+    if (row_fields[tag] & HAS_KIND) at = aoi_put_bytes(at, row->kind, 8);
+    for (int a = 0; a < dims && row_fields[tag] & HAS_POSITION; a++) at = aoi_put_double(at, row->pos[a]);
+    return true;
+}
 
 /* part(shard): takes the part of the closed epoch for a shard, a string; nil: it has no rows. */
 static int r_part(lua_State *L) {
@@ -57,7 +67,7 @@ static int r_part(lua_State *L) {
     for (int tag = 1; tag < WORLD_TAGS; tag++) {
         if (!out[tag].size) continue;
         at[0] = (unsigned char)tag;
-        aoi_put_bytes(at + 1, out[tag].size / row_size(tag, (int)r->width, r->space->dims), 4);
+        aoi_put_bytes(at + 1, out[tag].size / row_size(tag, r->width, r->space->dims), 4);
         aoi_put_bytes(at + 5, out[tag].size, 4);
         memcpy(at + SECTION_HEAD, out[tag].at, out[tag].size);
         at += SECTION_HEAD + out[tag].size;
@@ -72,34 +82,43 @@ static int r_part(lua_State *L) {
 typedef struct section {
     int tag;
     size_t rows;
-    world_reader in;
+    aoi_bytes in;
 } section;
 
-/* Reads the next section of a part; false at its end, or on a fault, which *fault then describes. */
-static bool next_section(world_reader *r, section *s, const char **fault) {
-    if (!world_left(r)) return false;
-    if (world_left(r) < SECTION_HEAD) *fault = "section cut off";
-    else {
-        s->tag = (int)world_read(r, 1);
-        s->rows = (size_t)world_read(r, 4);
-        size_t bytes = (size_t)world_read(r, 4);
-        if (bytes > world_left(r)) *fault = "section cut off";
-        else s->in = (world_reader){r->at, r->at + bytes};
-        r->at += *fault ? 0 : bytes;
-    }
-    return !*fault;
+/* Reads the next section of a part; false at its end, or if it is cut. */
+static bool next_section(aoi_bytes *part, section *s) {
+    if (part->at == part->end) return false;
+    s->tag = (int)aoi_get_bytes(part, 1);
+    s->rows = (size_t)aoi_get_bytes(part, 4);
+    const size_t size = (size_t)aoi_get_bytes(part, 4);
+    s->in = (aoi_bytes){.at = part->at};
+    aoi_skip_bytes(part, size);
+    s->in.end = part->at;
+    return !part->cut;
 }
 
-static const char *part_section_fault(const section *s, int width, int dims) {
-    if (s->tag >= WORLD_TAGS) return NULL;
-    size_t size = row_size(s->tag, width, dims);
-    if (world_left(&s->in) % size || world_left(&s->in) / size != s->rows) return "wrong length of a section";
-    if (s->tag == WORLD_GONE || s->tag == WORLD_KIND) return NULL;
-    world_reader in = s->in;
-    for (size_t i = 0; i < s->rows; i++) {
-        in.at += size - 8 * (size_t)dims;
-        for (int a = 0; a < dims; a++)
-            if (!isfinite(world_read_double(&in))) return "a coordinate that is not finite";
+static size_t section_size(const section *s) {
+    return (size_t)(s->in.end - s->in.at);
+}
+
+/* Reads a row; pos: three numbers, in which its position is stored. */
+static world_row read_row(section *s, int width, int dims, double *pos) {
+    const unsigned has = row_fields[s->tag];
+    world_row row = {.id = wire_get_id(s->in.at, width), .pos = pos};
+    s->in.at += width;
+    if (has & HAS_LIFE) row.life = (uint32_t)aoi_get_bytes(&s->in, 4);
+    if (has & HAS_KIND) row.kind = aoi_get_bytes(&s->in, 8);
+    for (int a = 0; a < dims && has & HAS_POSITION; a++) pos[a] = aoi_get_double(&s->in);
+    return row;
+}
+
+static const char *part_section_fault(section s, int width, int dims) {
+    double pos[3] = {0};
+    if (s.tag >= WORLD_TAGS) return NULL;
+    if (section_size(&s) != s.rows * (uint64_t)row_size(s.tag, width, dims)) return "wrong length of a section";
+    for (size_t i = 0; i < s.rows; i++) {
+        (void)read_row(&s, width, dims, pos);
+        if (!isfinite(pos[0]) || !isfinite(pos[1]) || !isfinite(pos[2])) return "a coordinate that is not finite";
     }
     return NULL;
 }
@@ -118,22 +137,18 @@ static int l_check_part(lua_State *L) {
     int dims = (int)laoi_integer(L, 2), last = 0;
     const char *fault = dims == 2 || dims == 3 ? part_head_fault(bytes, size, dims) : "wrong dimensions";
     section s;
-    if (!fault) {
-        world_reader in = {bytes + PART_HEAD, bytes + size};
-        while (!fault && next_section(&in, &s, &fault)) {
-            if (s.tag <= last || s.tag >= WORLD_MOST_TAGS) fault = "sections out of order";
-            else fault = part_section_fault(&s, bytes[2], dims);
-            last = s.tag;
-        }
-    }
-    return laoi_push_verdict(L, fault);
+    if (fault) return laoi_push_verdict(L, fault);
+    aoi_bytes in = {.at = bytes + PART_HEAD, .end = bytes + size};
+    for (; !fault && next_section(&in, &s); last = s.tag)
+        fault =
+            s.tag <= last || s.tag >= WORLD_MOST_TAGS ? "sections out of order" : part_section_fault(s, bytes[2], dims);
+    return laoi_push_verdict(L, in.cut ? "section cut off" : fault);
 }
 
 static bool find_section(const unsigned char *bytes, size_t size, int tag, section *s) {
-    const char *fault = NULL;
-    world_reader in = {bytes + PART_HEAD, bytes + size};
+    aoi_bytes in = {.at = bytes + PART_HEAD, .end = bytes + size};
     if (size < PART_HEAD) return false;
-    while (next_section(&in, s, &fault))
+    while (next_section(&in, s))
         if (s->tag == tag) return true;
     return false;
 }
@@ -144,7 +159,7 @@ static int l_section(lua_State *L) {
     const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
     section s;
     if (!find_section(bytes, size, (int)laoi_integer(L, 2), &s)) return 0;
-    lua_pushlstring(L, (const char *)s.in.at, world_left(&s.in));
+    lua_pushlstring(L, (const char *)s.in.at, section_size(&s));
     laoi_pushinteger(L, (int64_t)s.rows);
     return 2;
 }
@@ -163,86 +178,67 @@ static uint32_t ghost_slot(lua_State *L, world_router *r, int64_t id, const char
     return slot;
 }
 
-static void apply_move(lua_State *L, world_router *r, section *s, int width) {
-    double pos[3] = {0};
-    const aoi_index *ids = &r->space->core->ids;
-    size_t stride = row_size(WORLD_MOVE, width, r->space->dims);
-    for (size_t i = 0; i < s->rows; i++) {
-        if (i + 8 < s->rows) {
-            world_reader ahead = {s->in.at + 8 * stride, s->in.end};
-            aoi_index_fetch(ids, aoi_id_hash(&r->space->core->world.hash_key, world_read_id(&ahead, width)));
-        }
-        uint32_t slot = ghost_slot(L, r, world_read_id(&s->in, width), "moved");
-        world_read_position(&s->in, pos, r->space->dims);
-        if (slot != AOI_NONE) laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), pos));
-    }
-}
-
 /* Whether the row confirms an unconfirmed ghost, from its owner or, after a loss, from its new owner: then updates the
  * ghost.  A ghost of an earlier life, the end of which was lost with a shard, leaves the core, with leave events. */
-static bool confirm_ghost(lua_State *L, world_router *r, int64_t id, uint32_t life, uint64_t kind, const double *pos) {
+static bool confirm_ghost(lua_State *L, world_router *r, const world_row *row) {
     world_record *record;
-    uint32_t slot = world_slot(r, id, &record);
+    uint32_t slot = world_slot(r, row->id, &record);
     if (!record || record->flags & WORLD_REAL) return false;
-    if (record->life != life) laoi_done(L, aoi_leave(r->space->core, world_handle(r, slot)));
-    if (record->life != life || !(record->unconfirmed || r->parts_missing)) return false;
+    if (record->life != row->life) laoi_done(L, aoi_leave(r->space->core, world_handle(r, slot)));
+    if (record->life != row->life || !(record->unconfirmed || r->parts_missing)) return false;
     record->unconfirmed = 0;
-    laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), pos));
-    if (aoi_kind_of(r->space->core, slot) != kind)
-        laoi_done(L, aoi_set_kind(r->space->core, world_handle(r, slot), kind));
+    laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), row->pos));
+    if (aoi_kind_of(r->space->core, slot) != row->kind)
+        laoi_done(L, aoi_set_kind(r->space->core, world_handle(r, slot), row->kind));
     return true;
 }
 
-static void apply_enter(lua_State *L, world_router *r, section *s, int width) {
-    double pos[3] = {0};
-    for (size_t i = 0; i < s->rows; i++) {
-        int64_t id = world_read_id(&s->in, width);
-        uint32_t life = (uint32_t)world_read(&s->in, 4);
-        uint64_t kind = world_read(&s->in, 8);
-        aoi_entity e = {0, 0};
-        world_read_position(&s->in, pos, r->space->dims);
-        if (confirm_ghost(L, r, id, life, kind, pos)) continue;
-        int result = aoi_enter(r->space->core, id, pos, kind, &e);
-        if (result == AOI_EEXIST)
-            luaL_error(L, "aoi: shard %d received entity %s twice", (int)r->self, laoi_spell(L, id));
-        laoi_done(L, result);
-        if (!world_note(r, e.index, life, 0)) laoi_nomemory(L);
-    }
+static void apply_enter(lua_State *L, world_router *r, const world_row *row) {
+    aoi_entity e = {0, 0};
+    if (confirm_ghost(L, r, row)) return;
+    int result = aoi_enter(r->space->core, row->id, row->pos, row->kind, &e);
+    if (result == AOI_EEXIST)
+        luaL_error(L, "aoi: shard %d received entity %s twice", (int)r->self, laoi_spell(L, row->id));
+    laoi_done(L, result);
+    if (!world_note(r, e.index, row->life, 0)) laoi_nomemory(L);
 }
 
-/* Applies FAR, GONE or KIND.  On FAR a wanted ghost is not removed: it moves to the given position. */
-static void apply_other(lua_State *L, world_router *r, section *s, int tag, int width) {
-    for (size_t i = 0; i < s->rows; i++) {
-        int64_t id = world_read_id(&s->in, width);
-        uint64_t kind = tag == WORLD_KIND ? world_read(&s->in, 8) : 0;
-        double pos[3] = {0};
-        if (tag == WORLD_FAR) world_read_position(&s->in, pos, r->space->dims);
-        uint32_t slot = ghost_slot(L, r, id, tag == WORLD_KIND ? "of another kind" : "far");
-        if (slot == AOI_NONE) continue;
-        if (tag == WORLD_KIND) laoi_done(L, aoi_set_kind(r->space->core, world_handle(r, slot), kind));
-        else if (tag == WORLD_FAR && r->records[slot].flags & WORLD_WANTED) {
-            r->records[slot].unconfirmed = r->epoch - 1; /* the closed one */
-            laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), pos));
-        } else laoi_done(L, aoi_leave(r->space->core, world_handle(r, slot)));
-    }
+/* Applies MOVE, FAR, GONE or KIND.  On FAR a wanted ghost is not removed: it moves to the given position. */
+static void apply_other(lua_State *L, world_router *r, int tag, const world_row *row) {
+    const char *what = tag == WORLD_MOVE ? "moved" : tag == WORLD_KIND ? "of another kind" : "far";
+    uint32_t slot = ghost_slot(L, r, row->id, what);
+    if (slot == AOI_NONE) return;
+    const bool wanted = tag == WORLD_FAR && r->records[slot].flags & WORLD_WANTED;
+    if (wanted) r->records[slot].unconfirmed = r->epoch - 1; /* the closed one */
+    if (tag == WORLD_KIND) laoi_done(L, aoi_set_kind(r->space->core, world_handle(r, slot), row->kind));
+    else if (tag == WORLD_MOVE || wanted) laoi_done(L, aoi_move(r->space->core, world_handle(r, slot), row->pos));
+    else laoi_done(L, aoi_leave(r->space->core, world_handle(r, slot)));
 }
+
+enum { ROWS_FETCHED = 8 }; /* distance of the prefetch */
 
 /* apply(tag, bytes, parts_missing): applies the rows with that tag to ghosts; returns their number.  parts_missing:
  * parts of earlier epochs may be lost with a process: skips rows of unknown ghosts, and NEAR confirms known ones. */
 static int r_apply(lua_State *L) {
     world_router *r = world_self(L);
     size_t size;
-    int tag = (int)laoi_integer(L, 2), width;
+    int tag = (int)laoi_integer(L, 2), dims = r->space->dims;
     const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 3, &size);
     section s;
     if (tag < 1 || tag >= WORLD_TAGS || !find_section(bytes, size, tag, &s)) return 0;
-    width = bytes[2];
+    const int width = bytes[2];
+    const size_t ahead = ROWS_FETCHED * row_size(tag, width, dims);
+    const aoi_space *core = r->space->core;
     r->parts_missing = lua_toboolean(L, 4);
-    laoi_pushinteger(L, (int64_t)s.rows);
-    if (tag == WORLD_MOVE) apply_move(L, r, &s, width);
-    else if (tag == WORLD_NEAR || tag == WORLD_ENTER) apply_enter(L, r, &s, width);
-    else apply_other(L, r, &s, tag, width);
-    return 1;
+    for (size_t i = 0; i < s.rows; i++) {
+        double pos[3] = {0};
+        if (i + ROWS_FETCHED < s.rows)
+            aoi_index_fetch(&core->ids, aoi_id_hash(&core->world.hash_key, wire_get_id(s.in.at + ahead, width)));
+        const world_row row = read_row(&s, width, dims, pos);
+        if (tag == WORLD_NEAR || tag == WORLD_ENTER) apply_enter(L, r, &row);
+        else apply_other(L, r, tag, &row);
+    }
+    return LAOI_INTEGERS(L, (int64_t)s.rows);
 }
 
 /* apply_moves(): applies the moves of the closed epoch, of own entities and of ones that have been handed over. */

@@ -70,7 +70,7 @@ bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags) {
     uint32_t audience = world_audience(r->map, pos);
     world_drop_follows(r, r->records + slot);
     r->records[slot] = (world_record){.life = life, .audience = audience, .flags = flags};
-    if (world_is_wide(r->space->core->world.entities[slot].id)) r->width = 8;
+    r->width = wire_width(r->space->core->world.entities[slot].id, r->width);
     return true;
 }
 
@@ -253,36 +253,6 @@ static int r_read(lua_State *L) {
 
 /* ---- rows for other shards ---------------------------------------------------------------------------------------- */
 
-/* Appends a row with `more` bytes behind the id, and writes the id; returns the bytes, NULL when memory is refused. */
-static unsigned char *row_for(world_router *r, uint32_t shard, int tag, int64_t id, size_t more) {
-    unsigned char *at = world_append(&r->memory, r->out + (size_t)shard * WORLD_TAGS + tag, r->width + more);
-    if (!at) return NULL;
-    r->rows[tag]++;
-    return world_put_id(at, id, (int)r->width);
-}
-
-static void put_position(unsigned char *at, const double *pos, int dims) {
-    for (int a = 0; a < dims; a++) aoi_put_double(at + 8 * a, pos[a]);
-}
-
-static bool write_place(world_router *r, uint32_t shard, int tag, int64_t id, const double *pos) {
-    int dims = r->space->dims;
-    unsigned char *at = row_for(r, shard, tag, id, (size_t)(8 * dims));
-    if (at) put_position(at, pos, dims);
-    return at != NULL;
-}
-
-bool world_write_entity(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
-                        const double *pos) {
-    int dims = r->space->dims;
-    unsigned char *at = row_for(r, shard, tag, id, (size_t)(12 + 8 * dims));
-    if (!at) return false;
-    aoi_put_bytes(at, life, 4);
-    aoi_put_bytes(at + 4, kind, 8);
-    put_position(at + 12, pos, dims);
-    return true;
-}
-
 bool world_write_near(world_router *r, uint32_t slot, uint32_t shard, const double *pos) {
     const world_record *record = r->records + slot;
     const int64_t id = r->space->core->world.entities[slot].id;
@@ -290,7 +260,8 @@ bool world_write_near(world_router *r, uint32_t slot, uint32_t shard, const doub
         if (!AOI_GROW(&r->memory, r->wholes, r->whole_cap, r->whole_count + (size_t)1)) return false;
         r->wholes[r->whole_count++] = (world_whole){id, shard};
     }
-    return world_write_entity(r, shard, WORLD_NEAR, id, record->life, aoi_kind_of(r->space->core, slot), pos);
+    const world_row row = {id, record->life, aoi_kind_of(r->space->core, slot), pos};
+    return world_write(r, shard, WORLD_NEAR, &row);
 }
 
 /* Writes rows for an entity whose tile audience changes from `was` to `is`: MOVE for shards in both, NEAR or FAR for
@@ -300,6 +271,7 @@ static bool write_transition(world_router *r, uint32_t slot, uint32_t was, uint3
     const aoi_entity_record *e = r->space->core->world.entities + slot;
     world_record *record = r->records + slot;
     world_members old = world_audience_of(r, record, was, WORLD_WAS), new = world_audience_of(r, record, is, WORLD_IS);
+    const world_row row = {.id = e->id, .pos = pos};
     bool done = true;
     for (uint32_t i = 0, k = 0; done && (i < old.count || k < new.count);) {
         uint32_t from = i < old.count ? old.at[i] : UINT32_MAX, to = k < new.count ? new.at[k] : UINT32_MAX;
@@ -307,9 +279,9 @@ static bool write_transition(world_router *r, uint32_t slot, uint32_t was, uint3
         i += from == shard;
         k += to == shard;
         if (shard == r->self || shard == new_owner) continue;
-        if (from == to && !r->announces_all) done = write_place(r, shard, WORLD_MOVE, e->id, pos);
+        if (from == to && !r->announces_all) done = world_write(r, shard, WORLD_MOVE, &row);
         else if (to == shard) done = world_write_near(r, slot, shard, pos);
-        else done = write_place(r, shard, WORLD_FAR, e->id, pos);
+        else done = world_write(r, shard, WORLD_FAR, &row);
     }
     if (record->follows) world_settle_follows(r, record);
     return done;
@@ -422,8 +394,8 @@ static int r_gone(lua_State *L) {
     uint32_t slot;
     const world_record *record = entity_arg(L, r, &slot);
     world_members all = world_audience_of(r, record, record->audience, WORLD_WAS);
-    int64_t id = r->space->core->world.entities[slot].id;
-    FOR_OTHERS(r, all, r->self, shard) if (!row_for(r, shard, WORLD_GONE, id, 0)) return laoi_nomemory(L);
+    const world_row row = {.id = r->space->core->world.entities[slot].id};
+    FOR_OTHERS(r, all, r->self, shard) if (!world_write(r, shard, WORLD_GONE, &row)) return laoi_nomemory(L);
     return 0;
 }
 
@@ -432,21 +404,16 @@ static int r_rekind(lua_State *L) {
     world_router *r = world_self(L);
     uint32_t slot, new_owner = (uint32_t)laoi_integer(L, 4);
     const world_record *record = entity_arg(L, r, &slot);
-    uint64_t kind = (uint64_t)laoi_integer(L, 3);
     world_members all = world_audience_of(r, record, record->audience, WORLD_IS);
-    int64_t id = r->space->core->world.entities[slot].id;
-    FOR_OTHERS(r, all, new_owner, shard) {
-        unsigned char *at = row_for(r, shard, WORLD_KIND, id, 8);
-        if (!at) return laoi_nomemory(L);
-        aoi_put_bytes(at, kind, 8);
-    }
+    const world_row row = {.id = r->space->core->world.entities[slot].id, .kind = (uint64_t)laoi_integer(L, 3)};
+    FOR_OTHERS(r, all, new_owner, shard) if (!world_write(r, shard, WORLD_KIND, &row)) return laoi_nomemory(L);
     return 0;
 }
 
 /* widen(id): must be called for each new id before the epoch is closed: all rows of an epoch have ids of one width. */
 static int r_widen(lua_State *L) {
     world_router *r = world_self(L);
-    if (world_is_wide(laoi_integer(L, 2))) r->width = 8;
+    r->width = wire_width(laoi_integer(L, 2), r->width);
     return 0;
 }
 
