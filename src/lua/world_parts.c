@@ -48,7 +48,7 @@ bool world_write(world_router *r, uint32_t shard, int tag, const world_row *row)
     at = wire_put_id(at, row->id, r->width);
     if (row_fields[tag] & HAS_LIFE) at = aoi_put_bytes(at, row->life, 4);
     if (row_fields[tag] & HAS_KIND) at = aoi_put_bytes(at, row->kind, 8);
-    for (int a = 0; a < dims && row_fields[tag] & HAS_POSITION; a++) at = aoi_put_double(at, row->pos[a]);
+    if (row_fields[tag] & HAS_POSITION) (void)aoi_put_doubles(at, row->pos, dims);
     return true;
 }
 
@@ -81,8 +81,8 @@ static int r_part(lua_State *L) {
 
 typedef struct section {
     int tag;
-    size_t rows;
-    aoi_bytes in;
+    size_t rows, size;
+    const unsigned char *at;
 } section;
 
 /* Reads the next section of a part; false at its end, or if it is cut. */
@@ -90,36 +90,30 @@ static bool next_section(aoi_bytes *part, section *s) {
     if (part->at == part->end) return false;
     s->tag = (int)aoi_get_bytes(part, 1);
     s->rows = (size_t)aoi_get_bytes(part, 4);
-    const size_t size = (size_t)aoi_get_bytes(part, 4);
-    s->in = (aoi_bytes){.at = part->at};
-    aoi_skip_bytes(part, size);
-    s->in.end = part->at;
+    s->size = (size_t)aoi_get_bytes(part, 4);
+    s->at = part->at;
+    aoi_skip_bytes(part, s->size);
     return !part->cut;
 }
 
-static size_t section_size(const section *s) {
-    return (size_t)(s->in.end - s->in.at);
-}
-
 /* Reads a row; pos: three numbers, in which its position is stored. */
-static world_row read_row(section *s, int width, int dims, double *pos) {
-    const unsigned has = row_fields[s->tag];
-    world_row row = {.id = wire_get_id(s->in.at, width), .pos = pos};
-    s->in.at += width;
-    if (has & HAS_LIFE) row.life = (uint32_t)aoi_get_bytes(&s->in, 4);
-    if (has & HAS_KIND) row.kind = aoi_get_bytes(&s->in, 8);
-    for (int a = 0; a < dims && has & HAS_POSITION; a++) pos[a] = aoi_get_double(&s->in);
+AOI_INLINE world_row read_row(const unsigned char *at, int tag, int width, int dims, double *pos) {
+    world_row row = {.id = wire_get_id(at, width), .pos = pos};
+    const unsigned has = row_fields[tag];
+    at += width;
+    if (has & HAS_LIFE) row.life = (uint32_t)aoi_peek_bytes(at, 4), at += 4;
+    if (has & HAS_KIND) row.kind = aoi_peek_bytes(at, 8), at += 8;
+    for (int a = 0; a < dims && has & HAS_POSITION; a++) pos[a] = aoi_peek_double(at + 8 * a);
     return row;
 }
 
-static const char *part_section_fault(section s, int width, int dims) {
-    double pos[3] = {0};
-    if (s.tag >= WORLD_TAGS) return NULL;
-    if (section_size(&s) != s.rows * (uint64_t)row_size(s.tag, width, dims)) return "wrong length of a section";
-    for (size_t i = 0; i < s.rows; i++) {
-        (void)read_row(&s, width, dims, pos);
-        if (!isfinite(pos[0]) || !isfinite(pos[1]) || !isfinite(pos[2])) return "a coordinate that is not finite";
-    }
+static const char *part_section_fault(const section *s, int width, int dims) {
+    if (s->tag >= WORLD_TAGS) return NULL;
+    const size_t size = row_size(s->tag, width, dims);
+    if (s->size % size || s->size / size != s->rows) return "wrong length of a section";
+    for (size_t i = 1; i <= s->rows && row_fields[s->tag] & HAS_POSITION; i++)
+        for (int a = 1; a <= dims; a++)
+            if (!isfinite(aoi_peek_double(s->at + i * size - 8 * a))) return "a coordinate that is not finite";
     return NULL;
 }
 
@@ -140,8 +134,8 @@ static int l_check_part(lua_State *L) {
     if (fault) return laoi_push_verdict(L, fault);
     aoi_bytes in = {.at = bytes + PART_HEAD, .end = bytes + size};
     for (; !fault && next_section(&in, &s); last = s.tag)
-        fault =
-            s.tag <= last || s.tag >= WORLD_MOST_TAGS ? "sections out of order" : part_section_fault(s, bytes[2], dims);
+        fault = s.tag <= last || s.tag >= WORLD_MOST_TAGS ? "sections out of order"
+                                                          : part_section_fault(&s, bytes[2], dims);
     return laoi_push_verdict(L, in.cut ? "section cut off" : fault);
 }
 
@@ -159,7 +153,7 @@ static int l_section(lua_State *L) {
     const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
     section s;
     if (!find_section(bytes, size, (int)laoi_integer(L, 2), &s)) return 0;
-    lua_pushlstring(L, (const char *)s.in.at, section_size(&s));
+    lua_pushlstring(L, (const char *)s.at, s.size);
     laoi_pushinteger(L, (int64_t)s.rows);
     return 2;
 }
@@ -227,14 +221,16 @@ static int r_apply(lua_State *L) {
     section s;
     if (tag < 1 || tag >= WORLD_TAGS || !find_section(bytes, size, tag, &s)) return 0;
     const int width = bytes[2];
-    const size_t ahead = ROWS_FETCHED * row_size(tag, width, dims);
+    const size_t each = row_size(tag, width, dims);
     const aoi_space *core = r->space->core;
+    double pos[3] = {0};
     r->parts_missing = lua_toboolean(L, 4);
-    for (size_t i = 0; i < s.rows; i++) {
-        double pos[3] = {0};
-        if (i + ROWS_FETCHED < s.rows)
-            aoi_index_fetch(&core->ids, aoi_id_hash(&core->world.hash_key, wire_get_id(s.in.at + ahead, width)));
-        const world_row row = read_row(&s, width, dims, pos);
+    for (size_t i = 0; i < s.rows; i++, s.at += each) {
+        if (i + ROWS_FETCHED < s.rows) {
+            const int64_t ahead = wire_get_id(s.at + ROWS_FETCHED * each, width);
+            aoi_index_fetch(&core->ids, aoi_id_hash(&core->world.hash_key, ahead));
+        }
+        const world_row row = read_row(s.at, tag, width, dims, pos);
         if (tag == WORLD_NEAR || tag == WORLD_ENTER) apply_enter(L, r, &row);
         else apply_other(L, r, tag, &row);
     }
