@@ -11,7 +11,7 @@
 #ifndef AOI_STATE_HOOK_H
 #define AOI_STATE_HOOK_H
 
-#include "core/event_queue.h"
+#include "core/space.h"
 
 enum { AOI_MOST_STATES = 1 << 30 }; /* numbers are less */
 
@@ -33,13 +33,19 @@ int aoi_states_apply(aoi_space *s, uint32_t number, const void *bytes, size_t si
 bool aoi_sights_next(const aoi_space *s, uint32_t *number); /* of sights in snapshots */
 bool aoi_sights_pack(aoi_space *s, uint32_t number, const unsigned char **bytes, size_t *size);
 /* Makes a stand-in from the message, whose number must be free. */
-int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, uint32_t *number, const struct aoi_load_options *o,
+int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, uint32_t *number, const aoi_load_options *o,
                      const char **fault);
 void aoi_sights_log(aoi_space *s); /* records the sights that a new journal's snapshot lacks */
 bool aoi_sights_of_clients(const struct aoi_sight *g);
 /* Whether the client sees the target by one of its views past walls. */
 bool aoi_sights_show(aoi_space *s, aoi_entity client, aoi_entity target);
 struct aoi_sight *aoi_sights_numbered(const aoi_space *s, uint32_t number); /* or NULL */
+
+/* Calls the host's `node` for a node that is loaded or played; false: the host refuses it. */
+static inline bool aoi_host_takes(const aoi_load_options *o, const aoi_space *s, aoi_loaded_node *n) {
+    n->deferred = s->deferred;
+    return !o || !o->node || o->node(o->node_ud, n);
+}
 
 /* For observers.  The sight of the lowest number from `number` on that shares no walls with a lower one; NULL: none. */
 const struct aoi_sight *aoi_sights_with_walls(const aoi_space *s, uint32_t number);

@@ -69,13 +69,7 @@ typedef struct may_places { /* of a watcher before and after the move, and of a 
     const double *w0, *t0, *w1, *t1;
 } may_places;
 
-/* For sectors and polygons within their height; sign: 1 if the watcher moves, -1 if the target does. */
-AOI_INLINE bool may_pass(int shape, const aoi_area_record *a, const may_move *m, const may_gap *g, float sign) {
-    if (shape == AOI_SECTOR) return may_pass_sector(g, sign * g->x, sign * g->y, m->half, a->radius, a->shape);
-    return may_pass_polygon(g, sign * g->x, sign * g->y, m->half, a->shape);
-}
-
-/* shape: the node's own, as a constant. */
+/* shape: the node's own, as a constant; sign: 1 if the watcher moves, -1 if the target does. */
 AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, const may_places *at, const may_move *m,
                               float sign) {
     const aoi_node_record *n = w->nodes + node;
@@ -93,7 +87,8 @@ AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, cons
         return (was & aoi_in_ball(2, at->w0, at->t0, a->radius)) != (is & aoi_in_ball(2, at->w1, at->t1, a->radius));
     if (was != is || !was) return was != is;
     may_gap g = may_gap_to(m, sign > 0 ? at->t0 : at->w0);
-    return may_pass(shape, a, m, &g, sign);
+    if (shape == AOI_SECTOR) return may_pass_sector(&g, sign * g.x, sign * g.y, m->half, a->radius, a->shape);
+    return may_pass_polygon(&g, sign * g.x, sign * g.y, m->half, a->shape);
 }
 
 /* Compiled once for each shape. */

@@ -238,11 +238,9 @@ static bool read_rows(aoi_player *p, const aoi_record *r) {
     return true;
 }
 
-/* Calls the host's `node` for a node that is added, as when a space is loaded. */
 static bool ask_of_node(const aoi_load_options *o, const aoi_space *s, int64_t watcher, aoi_record *r) {
-    aoi_loaded_node n = {.watcher = watcher, .node_id = r->node_id, .deferred = s->deferred, .silent = r->area.silent};
-    if (!o || !o->node) return true;
-    if (!o->node(o->node_ud, &n)) return false;
+    aoi_loaded_node n = {.watcher = watcher, .node_id = r->node_id, .silent = r->area.silent};
+    if (!aoi_host_takes(o, s, &n)) return false;
     r->area.silent = n.silent;
     r->area.user_data = n.user_data;
     return true;

@@ -388,20 +388,17 @@ int aoi_journal_dump(aoi_journal *j, aoi_write write, void *ud) {
     return j->failed;
 }
 
-static void end_journal(aoi_journal *j) {
+void aoi_log_close(aoi_space *s) {
+    aoi_journal *j = s->journal;
     if (!j->failed) wrote(j, record_of(j, AOI_RECORD_END));
     flush_buffer(j, true);
-    j->space->journal = NULL;
+    s->journal = NULL;
     j->space = NULL;
-}
-
-void aoi_log_close(aoi_space *s) {
-    end_journal(s->journal);
 }
 
 int aoi_journal_stop(aoi_journal *j) {
     if (!j) return AOI_OK;
-    if (j->space) end_journal(j);
+    if (j->space) aoi_log_close(j->space);
     int result = j->failed;
     free_journal(j);
     return result;

@@ -338,11 +338,6 @@ static bool restore_pair(restoring *r, aoi_watch *n, uint32_t target, int64_t fl
     return restored(r, result, "a pair of a sight is in no state");
 }
 
-static bool ask_of(restoring *r, aoi_loaded_node *n) {
-    n->deferred = r->s->deferred;
-    return !r->o->node || r->o->node(r->o->node_ud, n) || restore_fails(r, "the host has refused a node");
-}
-
 static bool restore_watch(restoring *r) {
     aoi_space *s = r->s;
     double points[2 * AOI_MOST_CORNERS] = {0};
@@ -356,7 +351,7 @@ static bool restore_watch(restoring *r) {
         return restore_fails(r, fault ? fault : "a node lingers for too long");
     const uint32_t owner = aoi_slot_of_id(s, watcher);
     if (owner == AOI_NONE || area.silent) return restore_fails(r, "a node of a sight is carried by no entity");
-    if (!ask_of(r, &asked)) return false;
+    if (!aoi_host_takes(r->o, s, &asked)) return restore_fails(r, "the host has refused a node");
     area.user_data = asked.user_data;
     const aoi_entity e = {owner, s->world.entities[owner].generation};
     const int result = aoi_sight_add_node(r->g, e, node_id, &area, (uint32_t)linger, &node);
@@ -389,7 +384,7 @@ static bool restore_event(restoring *r) {
     uint32_t t = how & FORMER_TARGET ? AOI_NONE : aoi_slot_of_id(s, target);
     if (how & FORMER_NODE || !aoi_watch_of(r->g, node)) {
         aoi_loaded_node gone = {.watcher = watcher, .node_id = node_id, .gone = true};
-        if (!ask_of(r, &gone)) return false;
+        if (!aoi_host_takes(r->o, s, &gone)) return restore_fails(r, "the host has refused a node");
         if (!aoi_restore_gone_node(s, node_id, gone.user_data, &node)) return restore_fails(r, NULL);
     }
     if (!aoi_queue_ready(&s->world.memory, &r->g->queue)) return restore_fails(r, NULL);

@@ -233,12 +233,6 @@ static bool are_unique(loader *l, uint32_t owner) {
     return true;
 }
 
-/* Calls the host's `node` for a node. */
-static bool ask_host(loader *l, aoi_loaded_node *n) {
-    n->deferred = l->s->deferred;
-    return !l->o->node || l->o->node(l->o->node_ud, n) || fail(l, "the host has refused a node");
-}
-
 static bool load_node(loader *l, uint32_t owner) {
     aoi_space *s = l->s;
     double points[2 * AOI_MOST_CORNERS] = {0};
@@ -249,7 +243,7 @@ static bool load_node(loader *l, uint32_t owner) {
     if (!is_good(l)) return false;
     if (fault) return fail(l, fault);
     n.silent = area.silent;
-    if (!ask_host(l, &n)) return false;
+    if (!aoi_host_takes(l->o, s, &n)) return fail(l, "the host has refused a node");
     area.silent = n.silent;
     area.user_data = n.user_data;
     return aoi_restore_node(s, owner, n.node_id, &area, &slot) == AOI_OK || lacks_memory(l);
@@ -334,7 +328,8 @@ static bool load_gone(loader *l, int64_t **watchers) {
         aoi_loaded_node n = {.gone = true};
         n.watcher = aoi_get_signed(&l->in);
         n.node_id = aoi_get_signed(&l->in);
-        if (!is_good(l) || !ask_host(l, &n)) return false;
+        if (!is_good(l)) return false;
+        if (!aoi_host_takes(l->o, s, &n)) return fail(l, "the host has refused a node");
         if (!aoi_restore_gone_node(s, n.node_id, n.user_data, &slot)) return lacks_memory(l);
         s->ids_out[i] = n.watcher;
     }
