@@ -15,7 +15,7 @@ describe("world:balance", function()
     local random = rng.new(SEED)
     for round = 1, 40 do
       local plan = tiles.plan {
-        size = 16 * random(3, 8), reach = 20, tile = 8, shards = { random(1, 3), random(1, 3) },
+        size = 16 * (2 + random(6)), reach = 20, tile = 8, shards = { random(3), random(3) },
       }
       local map, cost, first = tiles.map(plan), {}, nil
       for i = 1, plan.columns * plan.rows do cost[i] = 1 + random() * 2 end
