@@ -1,11 +1,10 @@
--- exact.lua: a world of shards beside one big space that gets the union of all commands, once an epoch, in the order of
--- the phases. After each epoch the events of both are compared as multisets.
+-- exact.lua: a world of shards beside one big space that gets the union of their logs, once an epoch (replay.lua).
+-- After each epoch the events of both are the same multiset, and the space has what has been commanded.
 local aoi = require "aoi"
-local hearing = require "spec.world.hearing"
 local pictures = require "spec.world.pictures"
+local replay = require "spec.world.replay"
 local rng = require "spec.support.rng"
 local Shard = require "aoi.skynet.world.shard"
-local new_sight = require("aoi.sight").new
 local wall_list = require "aoi.skynet.world.wall_list"
 local tiles = require "aoi.skynet.world.tiles"
 local wire = require "aoi.skynet.wire"
@@ -20,8 +19,9 @@ local CLIENT = 1
 
 -- What differs between instances is given.
 local function new_shard(self, options)
-  options.engine, options.dimensions, options.sight = self.engine, self.dimensions, self.sight ~= nil
+  options.engine, options.dimensions, options.sight = self.engine, self.dimensions, self.walls ~= nil
   options.quantum, options.fields = pictures.quantum, pictures.fields
+  options.log = function(epoch, line) self.replay:take(epoch, line) end
   return Shard.new(options)
 end
 
@@ -30,17 +30,17 @@ function exact.new(scene, engine, seed)
   local self = setmetatable({
     scene = scene, random = rng.new(seed), plan = plan, map = tiles.map(plan), dimensions = scene.dimensions,
     engine = engine, shards = {}, outbox = world.outbox(scene.dimensions, CLIENT, false, plan.shards), epoch = 0,
-    space = aoi.new { engine = engine, dimensions = scene.dimensions, delivery = "deferred" },
-    early = {}, alive = {}, dead = {}, people = {}, handle = 0, nodes = {}, drained = {},
-    counters = { events = 0 },
+    early = {}, alive = {}, dead = {}, handle = 0, nodes = {}, counters = { events = 0 }, terms = {}, retired = {},
+    walls = scene.walls and wall_list.new(), proposals = 0,
   }, Run)
-  if scene.walls then
-    self.sight, self.walls, self.wall_of, self.proposals = new_sight(self.space), wall_list.new(), {}, 0
-  end
-  self.terms, self.retired = {}, {}
-  for number = 1, plan.shards do self.shards[number] = new_shard(self, { number = number, plan = plan }) end
   if scene.views then self.pictures = pictures.new(self) end
-  self.hears = hearing(self)
+  self.replay = replay.new(plan, scene.dimensions, self.pictures and {
+    quantum = pictures.quantum, fields = pictures.fields, sight = scene.walls,
+    hear = function(...) self.pictures:hear_one(...) end,
+    knows = function(id, target, life) return self:owner_of(id).router:life(target) == life end,
+  })
+  self.space, self.sight = self.replay.space, self.replay.sight
+  for number = 1, plan.shards do self.shards[number] = new_shard(self, { number = number, plan = plan }) end
   for i = 1, scene.population do self.dead[i] = { id = scene.id(i), nodes = {} } end
   return self
 end
@@ -76,11 +76,8 @@ function Run:owner_of(id) return self.shards[self.outbox:where(id)] end
 
 --- Whether the owner's shard has the other one, too.
 function Run:is_near(who, other)
-  return not who.unborn and not other.unborn and self:owner_of(who.id).core:has(other.id)
+  return math.max(who.entered, other.entered) < self.epoch and self:owner_of(who.id).core:has(other.id)
 end
-
--- f(space): the same in one space, in that phase of the epoch.
-local function later(self, phase, f) table.insert(self.todo[phase], f) end
 
 local function enter(self, who)
   local x, y, z = coordinates(self)
@@ -90,51 +87,29 @@ local function enter(self, who)
   ask(self, shard, "enter", lives, kind, select(2, self.outbox:count()), stamps, { who.id, x, y, z })
   self.outbox:set(who.id, shard)
   who.x, who.y, who.z, who.kind, who.nodes, who.life = x, y, z, kind, {}, lives[1]
-  who.unborn = true
-  later(self, 5, function(space)
-    if who.z then
-      space:enter(who.id, who.x, who.y, who.z, who.kind)
-    else
-      space:enter(who.id, who.x, who.y, who.kind)
-    end
-    who.unborn = nil
-  end)
+  who.layers, who.extent, who.entered = 1, 0, self.epoch
 end
 
 local function leave(self, who)
   who.left, who.life = { life = ask(self, owner(self, who), "leave", who.id), epoch = self.epoch }, nil
   self.outbox:forget(who.id)
   if self.pictures then self.pictures:ends(who) end
-  later(self, 1, function(space) space:leave(who.id) end)
 end
 
 local function move(self, who)
   who.x, who.y, who.z = coordinates(self, who)
   self.outbox:move(who.id, who.x, who.y, who.z)
-  later(self, 2, function(space)
-    if not who.unborn then space:move(who.id, who.x, who.y, who.z) end
-  end)
 end
 
 local function add_node(self, who)
   local number = self.random(3)
   if who.nodes[number] then return end
   local area, sight, linger = self.scene.area(self.random), nil, nil
-  if self.sight and self.random(4) > 1 then sight, linger = true, self.random(4) - 1 end
+  if self.walls and self.random(4) > 1 then sight, linger = true, self.random(4) - 1 end
   self.handle = self.handle + 1
   ask(self, owner(self, who), "add_node", who.id, number, area, self.handle, { sight = sight, linger = linger })
-  local node = { area = area, new = true, linger = linger }
-  who.nodes[number] = node
+  who.nodes[number] = { area = area, linger = linger }
   self.nodes[self.handle] = { who.id, number, heard = 0 }
-  later(self, 6, function(space)
-    if who.nodes[number] ~= node then return end
-    if linger then
-      self.sight:add(who.id, number, node.area, self.hears, { linger = linger })
-    else
-      space:add_node(who.id, number, node.area)
-    end
-    node.new = nil
-  end)
 end
 
 local function change_node(self, who)
@@ -144,36 +119,27 @@ local function change_node(self, who)
   if self.random(3) == 1 then
     ask(self, owner(self, who), "remove_node", who.id, number)
     who.nodes[number] = nil
-    if not node.new then later(self, 1, function(space) space:remove_node(who.id, number) end) end
   else
     node.area = self.scene.area(self.random)
     ask(self, owner(self, who), "set_area", who.id, number, node.area)
-    later(self, 4, function(space)
-      if who.nodes[number] == node and not node.new then space:set_area(who.id, number, node.area) end
-    end)
   end
 end
 
 local function set_kind(self, who)
   who.kind = self.random(7)
   ask(self, owner(self, who), "set_kind", who.id, who.kind)
-  later(self, 3, function(space)
-    if not who.unborn then space:set_kind(who.id, who.kind) end
-  end)
 end
 
 local function set_trait(self, who)
-  local name, value = "set_layers", self.random(7)
-  if self.random(2) == 1 then name, value = "set_extent", self.random(0, self.plan.extent) end
-  ask(self, owner(self, who), name, who.id, value)
-  later(self, 7, function(space) space[name](space, who.id, value) end)
+  local name, value = "layers", self.random(7)
+  if self.random(2) == 1 then name, value = "extent", self.random(self.plan.extent + 1) - 1 end
+  who[name] = value
+  ask(self, owner(self, who), "set_" .. name, who.id, value)
 end
 
 -- The commands of one epoch: who left in it is not touched again, but may enter again.
 local function command(self)
-  local random, todo = self.random, {}
-  for phase = 1, 7 do todo[phase] = {} end
-  self.todo = todo
+  local random = self.random
   for _ = 1, math.max(1, self.scene.population // self.scene.churn) do
     if #self.dead > 0 and (random(3) > 1 or #self.alive < self.scene.population / 2) then
       local who = table.remove(self.dead, random(#self.dead))
@@ -182,7 +148,7 @@ local function command(self)
     elseif #self.alive > 0 then
       local at = random(#self.alive)
       local who = self.alive[at]
-      if not who.unborn then
+      if who.entered < self.epoch then
         leave(self, who)
         self.alive[at] = self.alive[#self.alive]
         self.alive[#self.alive] = nil
@@ -205,16 +171,19 @@ local function send_moves(self)
   for i = 1, n do assert(self.shards[list[i]]:moves(self.outbox:take(false, list[i]))) end
 end
 
--- The same in one space, in the order of the phases.
-local function reference(self)
+-- What has been commanded is what the space has.
+local function check_commands(self)
   local space = self.space
-  for _, list in ipairs(self.todo) do
-    for _, f in ipairs(list) do f(space) end
+  for _, who in ipairs(self.alive) do
+    local id = who.id
+    local x, y, z = space:position(id)
+    assert(x == who.x and y == who.y and z == who.z and space:kind(id) == who.kind, "a command is lost")
+    assert(space:layers(id) == who.layers and space:extent(id) == who.extent, "a trait is lost")
+    for number = 1, 3 do
+      local node, area = who.nodes[number], space:area(id, number)
+      assert(not node == not area and (not node or self.replay:is_area(node.area, area)), "a node is not as commanded")
+    end
   end
-  if self.pictures then self.pictures:reference() end
-  self.count = select(2, space:drain(self.drained))
-  if self.sight then self.sight:tick() end
-  return self.drained, self.count
 end
 
 -- In the coming epoch.
@@ -247,19 +216,7 @@ local function build(self)
     proposal(verb, id)
   end
   order_all(self, { walls = proposals })
-  for _, one in ipairs(proposals) do
-    wall_list.enter(self.walls, one, function(id)
-      local wall, sight = self.walls.list[id], self.sight
-      self.wall_of[id] = self.wall_of[id] or sight:wall(table.unpack(wall))
-      if not wall then
-        sight:remove_wall(self.wall_of[id])
-      elseif wall.open then
-        sight:open(self.wall_of[id])
-      else
-        sight:shut(self.wall_of[id])
-      end
-    end)
-  end
+  for _, one in ipairs(proposals) do wall_list.enter(self.walls, one, function() end) end
 end
 
 -- Events by what they are: how many more of each the shards tell.
@@ -325,7 +282,7 @@ local function is_early(self, e)
     self.early[pair] = not back or nil
     return back
   end
-  if not self.sight or e.kind ~= aoi.LEAVE or e.count ~= 1 then return false end
+  if not self.walls or e.kind ~= aoi.LEAVE or e.count ~= 1 then return false end
   if self.sight:explain(e.watcher, e.node, e.target).why ~= "lingers" then return false end
   local shard = self.shards[self.outbox:where(e.watcher)]
   if shard.core:has(e.target) and not select(2, shard.router:ghost(e.target)) then return false end
@@ -342,7 +299,7 @@ function Run:step()
   send_moves(self)
   self.epoch = here
   if self.scene.changes and self.random(3) == 1 then change_map(self) end
-  if self.sight and self.random(2) == 1 then build(self) end
+  if self.walls and self.random(2) == 1 then build(self) end
   local inbox, example, bad = {}, nil, 0
   local events, count = counter()
   for number in ipairs(self.shards) do inbox[number] = {} end
@@ -363,7 +320,9 @@ function Run:step()
     apply(self.retired[i], {})
     if self.retired[i].applied > self.retired[i].names + 3 then table.remove(self.retired, i):shutdown() end
   end
-  local drained, n = reference(self)
+  local drained, n = self.replay:epoch(here)
+  check_commands(self)
+  if self.pictures then self.pictures:end_epoch() end
   for i = 1, 4 * n, 4 do count(-1, drained[i], drained[i + 1], drained[i + 3], drained[i + 2]) end
   for _, e in pairs(events) do
     if e.count ~= 0 and not is_early(self, e) and not (self.pictures and self.pictures:is_late(e)) then

@@ -4,7 +4,8 @@
 --
 --   run.pictures = pictures.new(run)     run.pictures:command(who), :ends(who)    what clients ask for
 --   :hear(packets)                       messages of a shard
---   :reference()                         commands in one space, and a tick of its synchroniser
+--   :hear_one(id, bytes)                 the message of the synchroniser of one space
+--   :end_epoch()                         both have been heard
 --   :compare()                           how many of them differ, and one of them
 --   compared                             pictures that were the same
 local aoi = require "aoi"
@@ -22,20 +23,12 @@ local Pictures = {}
 Pictures.__index = Pictures
 
 function pictures.new(run)
-  local sync = Sync.new(run.space, { quantum = pictures.quantum, fields = pictures.fields, sight = run.sight })
   return setmetatable({
-    run = run, sync = sync, todo = {}, views = {}, pins = {}, shows = {}, messages = 0, behind = {}, doubted = {},
-    compared = 0, again = 0,
+    run = run, views = {}, pins = {}, shows = {}, messages = 0, behind = {}, doubted = {}, compared = 0, again = 0,
   }, Pictures)
 end
 
 local function new_player(self) return Client.new(self.run.dimensions) end
-
--- To the shard, and later to the space: f(sync, space).
-local function both(self, who, f, ...)
-  self.run:ask(who, ...)
-  self.todo[#self.todo + 1] = f
-end
 
 local function tiers(random)
   local list, distance = {}, 0
@@ -66,68 +59,66 @@ local function areas(self)
 end
 
 local function add(self, who)
-  local area, given, id = areas(self), options(self), who.id
-  local copy = {}
-  for name, value in pairs(given) do copy[name] = value end
-  both(self, who, function(sync) sync:add(id, area, copy) end, "add_client", id, area, given)
+  local area, id = areas(self), who.id
+  self.run:ask(who, "add_client", id, area, options(self))
   self.views[id] = { area = area, world = new_player(self), one = new_player(self), said = {} }
 end
 
 local function change(self, who, view)
-  local random, id = self.run.random, who.id
+  local run, id = self.run, who.id
+  local random = run.random
   local what = random(8)
   if what == 1 then
-    both(self, who, function(sync) sync:remove(id) end, "remove_client", id)
+    run:ask(who, "remove_client", id)
     self.views[id] = nil
     for target in pairs(self.pins[id] or {}) do self.pins[id][target] = nil end
   elseif what <= 3 then
-    local given = options(self, true)
-    both(self, who, function(sync) sync:set(id, given) end, "set_client", id, given)
+    run:ask(who, "set_client", id, options(self, true))
   elseif what == 4 then
-    local i, area = 1, self.run.scene.area(random)
-    if type(view.area) == "table" and view.area[1] then i = random(#view.area) end
-    both(self, who, function(sync) sync:set_view(id, i, area) end, "set_view", id, i, area)
+    local i = type(view.area) == "table" and view.area[1] and random(#view.area) or 1
+    run:ask(who, "set_view", id, i, run.scene.area(random))
   elseif what == 5 then
-    both(self, who, function(sync) sync:resend(id) end, "resend", id)
+    run:ask(who, "resend", id)
   else
-    local target = self.run.alive[random(#self.run.alive)]
-    if target == who or not self.run:is_near(who, target) then return end
-    self.pins[id] = self.pins[id] or {}
-    if self.pins[id][target.id] then
-      both(self, who, function(sync) sync:unpin(id, target.id) end, "unpin", id, target.id)
-      self.pins[id][target.id] = nil
-    else
-      both(self, who, function(sync) sync:pin(id, target.id) end, "pin", id, target.id, target.life)
-      self.pins[id][target.id] = true
-    end
+    local target = run.alive[random(#run.alive)]
+    if target == who or not run:is_near(who, target) then return end
+    local pins = self.pins[id] or {}
+    self.pins[id], pins[target.id] = pins, not pins[target.id] or nil
+    run:ask(who, pins[target.id] and "pin" or "unpin", id, target.id, pins[target.id] and target.life)
   end
 end
 
 local function set_trait(self, who)
-  local random, id = self.run.random, who.id
+  local run, id = self.run, who.id
+  local random = run.random
   local what = random(6)
-  if what == 1 then
-    local priority = random { 1, 1, 2, 4 }
-    both(self, who, function(sync) sync:set_priority(id, priority) end, "set_priority", id, priority)
-  elseif what == 2 then
-    both(self, who, function(sync) sync:touch(id) end, "touch", id)
-  else
-    local name, value = "hp", random(0, 3)
-    if what == 3 then name, value = "dir", random() * 7 end
-    if what == 4 then name, value = "name", ("n"):rep(random(0, 30)) end
-    if what == 5 then name = "bag" end
-    both(self, who, function(sync) sync:put(id, name, value) end, "put", id, name, value)
-  end
+  if what == 1 then return run:ask(who, "set_priority", id, random { 1, 1, 2, 4 }) end
+  if what == 2 then return run:ask(who, "touch", id) end
+  local name, value = "hp", random(4) - 1
+  if what == 3 then name, value = "dir", random() * 7 end
+  if what == 4 then name, value = "name", ("n"):rep(random(31) - 1) end
+  if what == 5 then name = "bag" end
+  run:ask(who, "put", id, name, value)
+end
+
+-- What is shown is shown until that is taken back.
+local function take_back(self, o)
+  self.run:ask(o.who, "override", o.who.id, o.number, o.target.id, nil, o.target.life)
+  o.ended = true
 end
 
 local function override(self, who)
   local random, id = self.run.random, who.id
   local target, number = self.run.alive[random(#self.run.alive)], next(who.nodes)
   if not number or who.nodes[number].linger or target == who then return end
+  for _, o in ipairs(self.shows) do
+    if o.who == who and o.number == number and o.target == target then return o.ended or take_back(self, o) end
+  end
   local how = ({ "hide", "match", "show" })[random(4)]
   self.run:ask(who, "override", id, number, target.id, how, target.life)
-  self.shows[#self.shows + 1] = { who = who, node = who.nodes[number], number = number, target = target,
-                                  lives = { who.life, target.life }, how = how }
+  if how ~= "show" then return end
+  table.insert(self.shows, { who = who, number = number, node = who.nodes[number], target = target,
+                             lives = { who.life, target.life } })
 end
 
 -- Whether the owner's shard would have the target if it were not pinned or shown.
@@ -138,38 +129,22 @@ local function is_in_halo(run, id, target)
   end
 end
 
--- What has been asked for of a node and a target, the last of it in force; a show while the watcher's shard knows the
--- target, which is as soon as it can.
-local function override_all(self, space)
-  local kept, done = {}, {}
-  for i = #self.shows, 1, -1 do
-    local o = self.shows[i]
-    local id, target = o.who.id, o.target.id
-    local key = ("%d/%d/%d"):format(id, o.number, target)
-    local alive = o.who.life == o.lives[1] and o.target.life == o.lives[2] and o.who.nodes[o.number] == o.node
-    if alive and not done[key] then
-      local is_known = self.run:owner_of(id).router:life(target) == o.target.life
-      space:override(id, o.number, target, (is_known or o.how ~= "show") and o.how or nil)
-      done[key] = true
-      if o.how ~= "show" or is_in_halo(self.run, id, target) then
-        kept[#kept + 1] = o
-      else
-        both(self, o.who, function(_, its)
-          if its:has(id) and o.who.nodes[o.number] == o.node and its:has(target) then
-            its:override(id, o.number, target, nil)
-          end
-        end, "override", id, o.number, target, nil, o.target.life)
-      end
-    end
-  end
-  self.shows = {}
-  for i = #kept, 1, -1 do table.insert(self.shows, kept[i]) end
+-- Without a budget, as what waits for one is in front of what has not waited, after `resend` too.
+local function begin_anew(self, who, view)
+  for _, target in ipairs(view.unpinned or {}) do self.run:ask(who, "unpin", who.id, target) end
+  view.unpinned = nil
+  self.run:ask(who, "set_client", who.id, { bytes = false })
+  self.run:ask(who, "resend", who.id)
 end
 
 function Pictures:command(who)
   local random, view = self.run.random, self.views[who.id]
   if not view and random(25) == 1 then add(self, who) end
-  if view and random(8) == 1 and view.anew ~= self.run.epoch then change(self, who, view) end
+  if view and view.anew == self.run.epoch then
+    begin_anew(self, who, view)
+  elseif view and random(8) == 1 then
+    change(self, who, view)
+  end
   if random(8) == 1 then set_trait(self, who) end
   if random(12) == 1 then override(self, who) end
 end
@@ -196,55 +171,43 @@ function Pictures:hear(packets)
   end
 end
 
--- Without a budget, as what waits for one is in front of what has not waited, after `resend` too.
-local function begin_anew(self, id)
-  local view = self.views[id]
-  view.anew = self.run.epoch
-  both(self, { id = id }, function(sync)
-    if self.views[id] == view then sync:set(id, { bytes = false }) end
-  end, "set_client", id, { bytes = false })
-  both(self, { id = id }, function(sync)
-    if self.views[id] == view then sync:resend(id) end
-  end, "resend", id)
-end
+function Pictures:hear_one(id, bytes) hear(self, id, "one", bytes) end
 
--- What is pinned from far away may be some epochs old in the world: it is unpinned, and its view begins anew, until
--- which it is not compared.
-local function forget_distant(self)
+-- What is pinned from far away may be some epochs old in the world: it is unpinned, and its view begins anew in the
+-- coming epoch; it is not compared in this one. What is shown from there is shown no more.
+function Pictures:end_epoch()
+  local shows = {}
+  for _, o in ipairs(self.shows) do
+    local alive = o.who.life == o.lives[1] and o.target.life == o.lives[2] and o.who.nodes[o.number] == o.node
+    if alive and not o.ended then
+      shows[#shows + 1] = o
+      if not is_in_halo(self.run, o.who.id, o.target.id) then take_back(self, o) end
+    end
+  end
+  self.shows = shows
   self.behind = {}
   for id, targets in pairs(self.pins) do
     for target in pairs(targets) do
       if not is_in_halo(self.run, id, target) then
         local view = self.views[id]
-        targets[target], self.behind[id] = nil, true
-        both(self, { id = id }, function(sync)
-          if self.views[id] == view then sync:unpin(id, target) end
-        end, "unpin", id, target)
+        view.unpinned = view.unpinned or {}
+        table.insert(view.unpinned, target)
+        targets[target], self.behind[id], view.anew = nil, true, self.run.epoch
       end
     end
-    if self.behind[id] then begin_anew(self, id) end
   end
-end
-
-function Pictures:reference()
-  local run, sync = self.run, self.sync
-  for _, f in ipairs(self.todo) do f(sync, run.space) end
-  self.todo = {}
-  override_all(self, run.space)
-  sync:tick(function(id, bytes) hear(self, id, "one", bytes) end)
-  forget_distant(self)
 end
 
 local function is_blank(value) return not value or value == 0 or value == "" end
 
--- blanks: what has not been sent is 0, false or empty.
+-- blanks: what `b` has not been sent is 0, false or empty; what `a` has not been sent waits.
 local function have_same_state(a, b, blanks)
   for name, value in pairs(a.fields) do
     local expected = b.fields[name]
     if expected ~= value and not (blanks and expected == nil and is_blank(value)) then return false end
   end
   for name in pairs(b.fields) do
-    if a.fields[name] == nil then return false end
+    if a.fields[name] == nil and not blanks then return false end
   end
   return true
 end
@@ -296,10 +259,10 @@ function Pictures:is_late(event)
 end
 
 -- The same of a picture, which then begins anew.
-local function is_late(self, id, view)
+local function has_past(self, id, view)
   for target in pairs(view.world.known) do
     if is_past(self, id, target) then
-      begin_anew(self, id)
+      view.anew = self.run.epoch
       return true
     end
   end
@@ -308,14 +271,14 @@ end
 -- Whether the world has sent state of a target that its player had: where a view comes that has missed what was put
 -- while its shard had the target as a lent ghost, all views there are sent it. The picture then begins anew, as with a
 -- budget other news wait for that.
-local function is_again(self, id, view, said)
+local function is_again(self, view, said)
   local expected = ";" .. news_of(self, said.one) .. ";"
   for row in news_of(self, said.world):gmatch "[^;]+" do
     local target = tonumber(row:match "^f,(%-?%d+),")
     local a, b = view.world.known[target], view.one.known[target]
     if a and b and not expected:find(";" .. row .. ";", 1, true) and have_same_state(a, b, true) then
       self.again = self.again + 1
-      begin_anew(self, id)
+      view.anew = self.run.epoch
       return true
     end
   end
@@ -337,7 +300,7 @@ function Pictures:compare()
     view.said = {}
     if not got then
       self.compared = self.compared + 1
-    elseif not self.behind[id] and not is_late(self, id, view) and not is_again(self, id, view, said) then
+    elseif not self.behind[id] and not has_past(self, id, view) and not is_again(self, view, said) then
       bad, example = bad + 1, ("the player of entity %d has\n%s instead of\n%s"):format(id, got, expected)
     end
   end

@@ -3,7 +3,8 @@
 --
 --   local replay = replay.new(plan, dimensions [, options])    replay:take(epoch, line) ...
 --   options: of client views: quantum, fields, sight = true; hear(id, bytes), what a player is sent; asked(id, name,
---   arguments), each request in order
+--   arguments), each request in order; knows(id, target, life), whether the shard of entity id has that life of the
+--   target: in the log an override is of an id
 --   replay:epoch(number)                             what space:drain returns, with the events of nodes with sight
 --   replay:seen()                                    the space to be asked
 --   replay.replaced[id]                              how many lives of it have ended by the entering of another
@@ -26,17 +27,20 @@ function replay.new(plan, dimensions, options)
   local self = setmetatable({
     space = space, dimensions = dimensions, lines = {}, lives = {}, replaced = {}, drained = {},
     router = world.router(space, tiles.map(plan), 1), -- knows how areas are packed
-    sight = new_sight(space), wall_of = {}, count = 0,
+    reach = plan.reach, sight = new_sight(space), wall_of = {}, count = 0,
   }, Replay)
   self.hears = hearing(self)
   if options then
-    self.hear, self.asked = options.hear, options.asked
+    self.hear, self.asked, self.knows = options.hear, options.asked, options.knows
     self.sync = new_sync(space, {
       quantum = options.quantum, fields = options.fields, sight = options.sight and self.sight or nil,
     })
   end
   return self
 end
+
+--- Whether both are one area.
+function Replay:is_area(a, b) return self.router:pack(a, self.reach) == self.router:pack(b, self.reach) end
 
 function Replay:take(epoch, line)
   local phases = self.lines[epoch]
@@ -115,6 +119,7 @@ end
 
 function MAKE.override(self, id, node, target, how)
   if not self.space:has(target) or not self.space:area(id, node) then return end
+  if how == "show" and self.knows and not self.knows(id, target, self.lives[target]) then how = nil end
   self.space:override(id, node, target, how or nil)
 end
 
