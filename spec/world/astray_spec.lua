@@ -66,18 +66,6 @@ local function come_again(net, one, id, x)
 end
 
 describe("moves that go astray", function()
-  it("arrive when the id's home remembers where an earlier life went", function()
-    for home = 1, PLAN.shards do
-      local net, id, one, other = begun(home)
-      assert.equal(LEFT, (other:position(id))) -- it knows the way to the left
-      hand_over(net, one, id, 2)
-      come_again(net, one, id, RIGHT)
-      go(net, other, id, RIGHT, 9, 4)
-      local x, y = one:position(id)
-      assert.same({ RIGHT, 9 }, { x, y }, "home " .. home)
-    end
-  end)
-
   it("arrive while their entity is being born where an earlier life has left", function()
     local net, id, one, _, refused = begun(3)
     hand_over(net, one, id, 2)
@@ -151,25 +139,6 @@ describe("moves that go astray", function()
     net:run(2) -- before that its home may not know it, and a late move would be no news
     one:flush { id, LEFT, 9 }
     assert.same({ id }, refused)
-  end)
-
-  it("wait, when a refusal of an earlier one comes", function()
-    local net, id = new_world(), id_at(3)
-    local one, refused = net:client(1)
-    local other = net:client(2)
-    other:enter(id, LEFT, 8)
-    net:run()
-    assert.equal(LEFT, (one:position(id)))
-    other:leave(id)
-    go(net, one, id, LEFT, 9, 3) -- it is refused by the home, two epochs later
-    one:enter(id, LEFT, 1)
-    net:run()
-    one:move(id, LEFT, 2)
-    net:post(one)
-    assert.same({ id }, refused)
-    one:flush()
-    net:run()
-    assert.equal(2, (select(2, one:position(id))))
   end)
 
   it("are told with the whole id, though the shard has never seen so long a one", function()

@@ -100,12 +100,6 @@ describe("what a client of a world lends:", function()
     is_told()
   end)
 
-  it("its client hears of the end of a service that has died together with the shard", function()
-    net:kill_client(gate)
-    recover()
-    is_told()
-  end)
-
   for _, name in ipairs { "remove_node", "remove_unreceived" } do
     it("its client hears of that where the shard dies again before it has answered " .. name, function()
       local ask, asked = one.ask_owner, 0

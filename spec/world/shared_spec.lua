@@ -83,23 +83,6 @@ describe("what clients of a world share", function()
     for _, shard in ipairs(net.shards) do assert.is_nil(shard.clients[one.number]) end
   end)
 
-  it("who has taken over what another client has brought back may leave with it and enter it again", function()
-    local net = new_network { patience = 1, grace = 20 }
-    local one, two = net:member(1), net:member(2)
-    net:finish(function()
-      one:enter(1, 10, 10)
-      one:tick()
-      net:kill_shard((one:where(1)))
-      net:sleep(6)
-      two:take_over(1)
-      two:tick()
-      two:leave(1)
-      two:enter(1, 12, 10)
-      two:tick()
-      assert.same({ 12, 10 }, { two:position(1) })
-    end)
-  end)
-
   it("who takes back what it has not heard to be lost keeps it, when a shard dies, too", function()
     local net, taken = new_network { patience = 1, grace = 20 }, {}
     local one, two = net:member(1), net:member(2)
