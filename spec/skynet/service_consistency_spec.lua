@@ -317,7 +317,7 @@ local function world(seed, steps, options)
     local space = server.names.map
     if not space then return end
     assert(space.core:check())
-    local by_link, alive = {}, {}
+    local by_link, alive, records = {}, {}, {}
     for _, person in ipairs(people) do
       by_link[person.map.link], alive[person.address] = person, true
       assert(#person.client.logged == 0, person.client.logged[1])
@@ -325,7 +325,7 @@ local function world(seed, steps, options)
       assert(options.loses or person.taken_for_dead or person.client.counters.lost == 0)
       local expected = {}
       local its_own = (space.clients[person.map.link] or { nodes = {} }).nodes
-      for record in pairs(its_own) do expected[record.number] = true end
+      for record in pairs(its_own) do expected[record.number], records[record.number] = true, true end
       for handle, record in pairs(person.client.records) do
         assert(expected[handle], "a record that the service has not")
         local seen, n = set_of(person.map:seen(record.watcher, record.node))
@@ -339,6 +339,10 @@ local function world(seed, steps, options)
       for handle in pairs(expected) do
         assert(person.client.records[handle], "a record that the client has not")
       end
+    end
+    for handle in pairs(server.records) do assert(records[handle], "a record that has ended is kept") end
+    for id, ent in pairs(space.ents) do
+      assert(space.core:has(id) and space.clients[ent.client].entities[id], "an entity that has gone is kept")
     end
     for address in pairs(server.subscribers) do assert(alive[address], "a subscriber is dead") end
     for id, view in pairs(not options.sight and space.views or {}) do

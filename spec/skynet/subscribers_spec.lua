@@ -22,16 +22,7 @@ describe("around the AOI service", function()
 
   local function take(name) return the_room:take(name) end
 
-  local function step(...) the_room:step(...) end
-
   local function resyncs() return (select(2, server.post:counters())) end
-
-  -- The message that is on its way to ann never happened.
-  local function lose_message()
-    local line = net.lines[SERVICE .. ">" .. ANN]
-    assert.equal(line.first, line.last)
-    line[line.first], line.first = nil, line.first + 1
-  end
 
   describe("a subscriber that died", function()
     it("keeps its node from a successor no more when that is all there is of it", function()
@@ -122,19 +113,6 @@ describe("around the AOI service", function()
       take "again"
       net:tick(server)
       assert.matches("^%-%d %-%d %+%d %+%d$", take "again", "its view before and after: 2 and 3")
-    end)
-
-    it("asks for a resync, once, when a message is missing", function()
-      the_room:move(same_map, 2, 100)
-      server:tick()
-      lose_message()
-      step(same_map, 3, 1)
-      assert.equal("+3", take "ann")
-      assert.equal(1, ann.counters.lost)
-      net:tick(server)
-      assert.equal("-2", take "ann")
-      net:tick(server)
-      assert.same({ 1, 1 }, { ann.counters.resyncs, resyncs() })
     end)
 
     it("asks for a resync with the heartbeat when the last message is missing, behind or not", function()

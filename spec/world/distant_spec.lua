@@ -7,7 +7,6 @@ local network = require "spec.world.network"
 local new_sight = require("aoi.sight").new
 local Player = require "spec.support.client_model"
 local random_run = require "spec.support.random_run"
-local replay = require "spec.world.replay"
 local rng = require "spec.support.rng"
 local sync = require "aoi.sync"
 
@@ -110,32 +109,6 @@ describe("a target far away", function()
   it("is in the picture while it and its watcher walk through all shards", function() walk_through_all(2) end)
 
   it("is in the picture in three dimensions", function() walk_through_all(3) end)
-
-  it("is shown no more in a replay, either, when that ends just as its node has changed hands", function()
-    local lines = {}
-    local net = network.new {
-      seed = 1, plan = { size = { 0, 0, 96, 48 }, reach = 8, tile = 8, shards = { 2, 1 } }, processes = { 2 },
-      log = function(_, epoch, line) lines[#lines + 1] = { epoch, line } end,
-    }
-    local one, last = net:member(1), nil
-    net:finish(function()
-      one:enter(1, 40, 10)
-      one:enter(2, 4, 10)
-      one:add_node(1, 1, 5, {})
-      one:override(1, 1, 2, "show")
-      for _ = 1, 4 do one:tick() end
-      assert.same({ 2 }, { table.unpack((one:seen(1, 1))) })
-      one:move(1, 70, 10)
-      one:tick()
-      one:override(1, 1, 2, nil)
-      for _ = 1, 4 do last = one:tick() and one:epoch() end
-      assert.same({}, { table.unpack((one:seen(1, 1))) })
-    end)
-    local run = replay.new(net.plan, 2)
-    for _, line in ipairs(lines) do run:take(line[1], line[2]) end
-    for number = 1, last do run:epoch(number) end
-    assert.is_false(run.space:sees(1, 1, 2))
-  end)
 
   it("brings what belongs to it, and its end", function()
     local net = row_of_shards(4)

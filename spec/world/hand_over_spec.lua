@@ -1,7 +1,6 @@
 -- What a client view is sent where it is handed over in the epoch in which something else happens: as in one space.
 if not string.pack then return pending "hand-overs: needs string.pack of Lua 5.3" end
 
-local plain = require "aoi.skynet.world.plain"
 local row = require "spec.world.row"
 local Sync = require "aoi.sync"
 local tiles = require "aoi.skynet.world.tiles"
@@ -9,7 +8,7 @@ local tiles = require "aoi.skynet.world.tiles"
 local REACH = 8
 
 describe("a view that is handed over", function()
-  local net, one, kinds
+  local net, one
 
   local function enter(id, x) one:enter(id, x, 4) end
 
@@ -24,31 +23,12 @@ describe("a view that is handed over", function()
   end
 
   before_each(function()
-    kinds = {}
-    local function log(_, bytes)
-      local command = plain.read(bytes)
-      if command[2] == "kind" then table.insert(kinds, { command[3], command[4] }) end
-    end
     -- A row of three shards, each 32 wide.
     net = row.new(tiles.plan { size = { 0, 0, 96, 8 }, reach = REACH, tile = 8, shards = { 3, 1 }, hysteresis = 0 },
-      { fields = { { "hp", "u16" }, { "name", "string" } }, log = log })
+      { fields = { { "hp", "u16" }, { "name", "string" } } })
     one = net:client(1)
     enter(1, 28)
     enter(2, 30)
-  end)
-
-  it("is sent that a kind has been set, though it is the one that it was", function()
-    one:add_client(1, REACH)
-    step()
-    one:set_kind(2, 7)
-    assert.same({ 2, 7, n = 1 }, step().touched)
-    one:set_kind(2, 8)
-    one:set_kind(2, 7)
-    move(1, 34)
-    assert.same({ 2, 7, n = 1 }, step().touched)
-    assert.equal(2, one.outbox:where(1))
-    assert.equal(7, one:kind(2))
-    assert.same({ { 2, 7 }, { 2, 7 } }, kinds) -- as the journals have it
   end)
 
   it("is not sent a value again that it has, because it has been put again", function()

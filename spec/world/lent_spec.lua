@@ -49,14 +49,6 @@ describe("what a client of a world lends:", function()
     pass(6)
   end
 
-  it("what its handlers have heard leaves when it goes away while a shard is lost", function()
-    net:spawn(function() one:flush { 2, 60, 60 } end)
-    recover()
-    net:finish(function() assert.same({ 3 }, (one:view(PLAYER, 4))) end)
-    assert.same({ [3] = true }, seen)
-    assert.same({}, lost)
-  end)
-
   it("what a client had on an entity ends with that where it enters its next life as a shard dies", function()
     local other = net:member(1)
     local handlers, its = sees()
@@ -92,13 +84,6 @@ describe("what a client of a world lends:", function()
     end)
     assert.is_nil(one.mine[PLAYER])
   end
-
-  it("its client hears of the end of the other service after a shard has died", function()
-    recover()
-    net:kill_client(gate)
-    pass(6)
-    is_told()
-  end)
 
   for _, name in ipairs { "remove_node", "remove_unreceived" } do
     it("its client hears of that where the shard dies again before it has answered " .. name, function()

@@ -9,7 +9,6 @@
 --   replay:seen()                                    the space to be asked
 --   replay.replaced[id]                              how many lives of it have ended by the entering of another
 local aoi = require "aoi"
-local hearing = require "spec.world.hearing"
 local instead = require "spec.support.instead"
 local new_sight = require("aoi.sight").new
 local new_sync = require("aoi.sync").new
@@ -22,6 +21,17 @@ local replay = {}
 local Replay = {}
 Replay.__index = Replay
 
+-- Handlers of nodes with sight: their events join those that the space has drained.
+local function hears(run)
+  local function put(kind)
+    return function(watcher, target, node)
+      table.move({ kind, watcher, target, node }, 1, 4, 4 * run.count + 1, run.drained)
+      run.count = run.count + 1
+    end
+  end
+  return { enter = put(aoi.ENTER), leave = put(aoi.LEAVE) }
+end
+
 function replay.new(plan, dimensions, options)
   local space = aoi.new { engine = "grid", delivery = "deferred", dimensions = dimensions }
   local self = setmetatable({
@@ -29,7 +39,7 @@ function replay.new(plan, dimensions, options)
     router = world.router(space, tiles.map(plan), 1), -- knows how areas are packed
     reach = plan.reach, sight = new_sight(space), wall_of = {}, count = 0,
   }, Replay)
-  self.hears = hearing(self)
+  self.hears = hears(self)
   if options then
     self.hear, self.asked, self.knows = options.hear, options.asked, options.knows
     self.sync = new_sync(space, {
