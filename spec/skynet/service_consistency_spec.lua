@@ -124,14 +124,14 @@ local function same_set(a, b)
 end
 
 -- The picture of a client view is what is near its entity.
-local function check_picture(plain, id, known)
+local function check_picture(plain, id, known, quantum)
   local x, y, z = plain:position(id)
   local near, n = plain:near(x, y, z or VIEW, z and VIEW or nil)
   for i = 1, n do
     local target = near[i]
     if target ~= id then
       local it = assert(known[target], "somebody is not in the picture")
-      assert(it[1] == client_model.rounded((plain:position(target))), "a place in a picture is old")
+      assert(it[1] == client_model.rounded((plain:position(target)), quantum), "a place in a picture is old")
     end
   end
   local count = 0
@@ -206,7 +206,8 @@ local function world(seed, steps, options)
   end
 
   local function open(person)
-    local given = { dimensions = options.dimensions, engine = options.engine, sight = options.sight }
+    local given = { dimensions = options.dimensions, engine = options.engine, sight = options.sight,
+                    quantum = options.quantum }
     local ok
     repeat -- it may be taken for dead meanwhile
       ok, person.map = pcall(person.client.open, person.client, "map", given)
@@ -347,7 +348,7 @@ local function world(seed, steps, options)
     for address in pairs(server.subscribers) do assert(alive[address], "a subscriber is dead") end
     for id, view in pairs(not options.sight and space.views or {}) do
       local player = by_link[view.client].players[id]
-      check_picture(space.core.plain, id, player and player.known or {})
+      check_picture(space.core.plain, id, player and player.known or {}, options.quantum)
       stats.pictures = stats.pictures + 1
     end
   end
@@ -383,7 +384,7 @@ end
 describe("the view of a subscriber", function()
   local cases = {
     { name = "over a window that is wide enough", window = 1000 },
-    { name = "over a window of two messages", window = 2 },
+    { name = "over a window of two messages", window = 2, quantum = 4 },
     { name = "in messages of 60 bytes", window = 3, max_message = 60 },
     { name = "while handlers ask the service", window = 4, handlers_ask = true },
     { name = "in three dimensions", window = 4, dimensions = 3 },

@@ -43,22 +43,6 @@ describe("players of the AOI service:", function()
   end)
 
   describe("a client view", function()
-    it("gets the messages of aoi.sync, with the quantum of the space", function()
-      local players = client_model.watch(of_ann)
-      run(function()
-        of_ann:move(2, 5.3, 0)
-        of_ann:add_client(1, 20, { fd = 17, limit = 5 })
-      end)
-      local sent = server.counters.messages
-      net:tick(server)
-      assert.equal(sent + 1, server.counters.messages)
-      assert.same({ 5.5, 17 }, { players[1].known[2][1], players[1].fd })
-      run(function()
-        assert.same({ { ANN }, 1 }, { map:knowers(2) })
-        assert.same({ { 2 }, 1 }, { of_ann:known(1) })
-      end)
-    end)
-
     it("whose service falls behind is sent a window of messages, and begins anew, without what has gone", function()
       local all = {}
       local players = client_model.watch(of_ann, function(_, news) all[#all + 1] = news.anew or false end)
@@ -307,9 +291,6 @@ describe("players of the AOI service:", function()
       assert.is_nil(next(server.spaces))
       assert.is_nil(server.subscribers[BOB].barred[space])
     end)
-  end)
-
-  describe("maps", function()
   end)
 
   it("figures tell of ticks, queues and subscribers", function()
