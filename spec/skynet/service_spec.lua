@@ -39,10 +39,7 @@ describe("the AOI service", function()
       assert.same({ 12, one.number }, { one.name, bob:open(12.0).number })
       assert.not_equal(one.number, ann:open("12").number)
     end)
-  end)
-
-  it("opens one space for two coroutines that ask at once", function()
-    local opened = {}
+    local opened = {} -- by two coroutines at once
     for i = 1, 2 do coroutine.wrap(function() opened[i] = ann:open("new") end)() end
     net:run()
     assert.is_table(opened[1])

@@ -2,7 +2,6 @@
 -- tests stands where two shards of the world meet.
 if not string.pack then return pending "walls of a map and a world: needs string.pack of Lua 5.3" end
 
-local client_model = require "spec.support.client_model"
 local listener = require "spec.support.listener"
 local places = require "spec.support.places"
 
@@ -73,27 +72,6 @@ for where, new in pairs { service = places.service, world = places.world } do
       assert.equal("", events())
       run(function(map) map:remove_node(1, 1) end)
       assert.equal("-1/1>2 -1/1>3", events())
-    end)
-
-    it("hide from client views", function()
-      local players, door
-      local function known()
-        place.tick()
-        local list = {}
-        for id in pairs(players[1].known) do list[#list + 1] = id end
-        return sorted(list)
-      end
-      run(function(map)
-        players = client_model.watch(map)
-        door = map:wall(32, 8, 32, 12)
-        map:add_client(1, 12)
-      end)
-      assert.same({ 3 }, known())
-      run(function(map) map:open_wall(door) end)
-      assert.same({ 2, 3 }, known())
-      run(function(map) map:shut_wall(door) end)
-      assert.same({ 3 }, known())
-      run(function(map) assert.same({ 3 }, (map:known(1))) end)
     end)
 
     it("come in rows, of which all or none are there", function()

@@ -234,28 +234,26 @@ describe("shards in different epochs", function()
   end)
 end)
 
-describe("an id", function()
-  it("is free again where the client that claimed it died before it entered", function()
-    for home = 1, PLAN.shards do
-      local net, id = new_world(), id_at(home)
-      local claimed
-      net.shards[home]:request(1, 0, function(...) claimed = ... end, "claim", { id }, { LEFT, 8 }, { false })
-      assert.is_true(claimed)
-      local other = net:client(2)
-      assert.error_matches(function() other:enter(id, LEFT, 8) end, "already in the world")
-      for number = 1, PLAN.shards do net.shards[number]:order("death", 1, net.epoch + 2) end
-      net:run(3)
-      other:enter(id, LEFT, 8)
-      net:run(2)
-      for number = 1, PLAN.shards do -- what has entered is no claim any more
-        assert.same({}, net.shards[number].claims)
-        net.shards[number]:order("death", 1, net.epoch + 1)
-      end
-      net:run(2)
-      assert.is_true(other:has(id))
-      assert.error_matches(function() net:client(3):enter(id, LEFT, 8) end, "already in the world")
+it("an id is free again where the client that claimed it died before it entered", function()
+  for home = 1, PLAN.shards do
+    local net, id = new_world(), id_at(home)
+    local claimed
+    net.shards[home]:request(1, 0, function(...) claimed = ... end, "claim", { id }, { LEFT, 8 }, { false })
+    assert.is_true(claimed)
+    local other = net:client(2)
+    assert.error_matches(function() other:enter(id, LEFT, 8) end, "already in the world")
+    for number = 1, PLAN.shards do net.shards[number]:order("death", 1, net.epoch + 2) end
+    net:run(3)
+    other:enter(id, LEFT, 8)
+    net:run(2)
+    for number = 1, PLAN.shards do -- what has entered is no claim any more
+      assert.same({}, net.shards[number].claims)
+      net.shards[number]:order("death", 1, net.epoch + 1)
     end
-  end)
+    net:run(2)
+    assert.is_true(other:has(id))
+    assert.error_matches(function() net:client(3):enter(id, LEFT, 8) end, "already in the world")
+  end
 end)
 
 -- A row of that client, to that shard.
@@ -289,54 +287,50 @@ describe("an entity that three clients move", function()
   end)
 end)
 
-describe("an id of more than 32 bits", function()
-  it("is whole in the leaves of a watcher that jumps to a shard that has none such", function()
-    local LONG = 1099511627781 -- 2 ^ 40 + 5
-    for target, jump in pairs { [LONG] = RIGHT, [-LONG] = MIDDLE } do
-      local net, heard = new_world(), {}
-      local one = net:client(1)
-      one:enter(1, LEFT, 8)
-      one:enter(target, LEFT, 9)
-      one:add_node(1, 1, 2, { leave = function(...) heard = { ... } end })
-      net:run()
-      net:post(one)
-      go(net, one, 1, jump, 8, 2)
-      net:post(one)
-      assert.same({ 1, target, 1 }, heard)
-    end
-  end)
+it("an id of more than 32 bits is whole in the leaves of a watcher that jumps to a shard that has none such", function()
+  local LONG = 1099511627781 -- 2 ^ 40 + 5
+  for target, jump in pairs { [LONG] = RIGHT, [-LONG] = MIDDLE } do
+    local net, heard = new_world(), {}
+    local one = net:client(1)
+    one:enter(1, LEFT, 8)
+    one:enter(target, LEFT, 9)
+    one:add_node(1, 1, 2, { leave = function(...) heard = { ... } end })
+    net:run()
+    net:post(one)
+    go(net, one, 1, jump, 8, 2)
+    net:post(one)
+    assert.same({ 1, target, 1 }, heard)
+  end
 end)
 
-describe("moves that are sent faster than they are applied", function()
-  it("are one row an entity in each message, and a few messages an epoch", function()
-    local net, id, sent, forked, ticks = new_world(), id_at(3), 0, {}, 0
-    local one = net:client(1)
-    local send = one.send
-    function one.send(...)
-      sent = sent + 1
-      return send(...)
-    end
-    one.client.fork = function(f) table.insert(forked, f) end
-    function one.tick_epoch()
-      ticks = ticks + 1
-      net:run()
-      return net.epoch
-    end
-    one:enter(id, LEFT, 8)
+it("moves that come faster than they are applied are one row an entity in each message, and few messages an epoch", function()
+  local net, id, sent, forked, ticks = new_world(), id_at(3), 0, {}, 0
+  local one = net:client(1)
+  local send = one.send
+  function one.send(...)
+    sent = sent + 1
+    return send(...)
+  end
+  one.client.fork = function(f) table.insert(forked, f) end
+  function one.tick_epoch()
+    ticks = ticks + 1
     net:run()
-    for y = 1, 100 do
-      one:flush { id, LEFT, y / 10 }
-    end
-    assert(sent <= 4 and #forked == 1, "messages pile up")
-    forked[1]()
-    assert.same({ 5, 1 }, { sent, ticks })
-    assert.equal(10, (select(2, one:position(id)))) -- the last one
-    for y = 1, 100 do
-      one:flush { id, LEFT, y / 20 }
-    end
-    assert.equal(5, (select(2, one:position(id)))) -- a request takes them along
-    one:move(id, LEFT, 6)
-    one:tick()
-    assert.equal(6, (select(2, net.shards[1].core:position(id))))
-  end)
+    return net.epoch
+  end
+  one:enter(id, LEFT, 8)
+  net:run()
+  for y = 1, 100 do
+    one:flush { id, LEFT, y / 10 }
+  end
+  assert(sent <= 4 and #forked == 1, "messages pile up")
+  forked[1]()
+  assert.same({ 5, 1 }, { sent, ticks })
+  assert.equal(10, (select(2, one:position(id)))) -- the last one
+  for y = 1, 100 do
+    one:flush { id, LEFT, y / 20 }
+  end
+  assert.equal(5, (select(2, one:position(id)))) -- a request takes them along
+  one:move(id, LEFT, 6)
+  one:tick()
+  assert.equal(6, (select(2, net.shards[1].core:position(id))))
 end)
