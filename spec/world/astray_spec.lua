@@ -303,7 +303,7 @@ it("an id of more than 32 bits is whole in the leaves of a watcher that jumps to
   end
 end)
 
-it("moves that come faster than they are applied are one row an entity in each message, and few messages an epoch", function()
+it("moves that come faster than they are applied are one row an entity a message, and few messages an epoch", function()
   local net, id, sent, forked, ticks = new_world(), id_at(3), 0, {}, 0
   local one = net:client(1)
   local send = one.send

@@ -28,8 +28,6 @@ function pictures.new(run)
   }, Pictures)
 end
 
-local function new_player(self) return Client.new(self.run.dimensions) end
-
 local function tiers(random)
   local list, distance = {}, 0
   for i = 1, random(3) do
@@ -59,9 +57,9 @@ local function areas(self)
 end
 
 local function add(self, who)
-  local area, id = areas(self), who.id
+  local area, id, dimensions = areas(self), who.id, self.run.dimensions
   self.run:ask(who, "add_client", id, area, options(self))
-  self.views[id] = { area = area, world = new_player(self), one = new_player(self), said = {} }
+  self.views[id] = { area = area, world = Client.new(dimensions), one = Client.new(dimensions), said = {} }
 end
 
 local function change(self, who, view)
@@ -95,9 +93,8 @@ local function set_trait(self, who)
   if what == 1 then return run:ask(who, "set_priority", id, random { 1, 1, 2, 4 }) end
   if what == 2 then return run:ask(who, "touch", id) end
   local name, value = "hp", random(4) - 1
-  if what == 3 then name, value = "dir", random() * 7 end
+  if what == 3 then name, value = "dir", random() * 7 elseif what == 5 then name = "bag" end
   if what == 4 then name, value = "name", ("n"):rep(random(31) - 1) end
-  if what == 5 then name = "bag" end
   run:ask(who, "put", id, name, value)
 end
 
@@ -213,8 +210,7 @@ local function have_same_state(a, b, blanks)
 end
 
 local function is_same(a, b)
-  if a.kind ~= b.kind or a[1] ~= b[1] or a[2] ~= b[2] or a[3] ~= b[3] then return false end
-  return have_same_state(a, b)
+  return a.kind == b.kind and a[1] == b[1] and a[2] == b[2] and a[3] == b[3] and have_same_state(a, b)
 end
 
 local function are_same(a, b)
