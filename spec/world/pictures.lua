@@ -98,9 +98,10 @@ local function set_trait(self, who)
   run:ask(who, "put", id, name, value)
 end
 
--- What is shown is shown until that is taken back.
+-- What is shown is shown until that is taken back, or something else is set.
 local function take_back(self, o)
-  self.run:ask(o.who, "override", o.who.id, o.number, o.target.id, nil, o.target.life)
+  local how = ({ "hide", "match" })[self.run.random(3)]
+  self.run:ask(o.who, "override", o.who.id, o.number, o.target.id, how, o.target.life)
   o.ended = true
 end
 
@@ -108,11 +109,11 @@ local function override(self, who)
   local random, id = self.run.random, who.id
   local target, number = self.run.alive[random(#self.run.alive)], next(who.nodes)
   if not number or who.nodes[number].linger or target == who then return end
-  for _, o in ipairs(self.shows) do
-    if o.who == who and o.number == number and o.target == target then return o.ended or take_back(self, o) end
-  end
   local how = ({ "hide", "match", "show" })[random(4)]
   self.run:ask(who, "override", id, number, target.id, how, target.life)
+  for _, o in ipairs(self.shows) do
+    if o.who == who and o.number == number and o.target == target then o.ended = true end
+  end
   if how ~= "show" then return end
   table.insert(self.shows, { who = who, number = number, node = who.nodes[number], target = target,
                              lives = { who.life, target.life } })

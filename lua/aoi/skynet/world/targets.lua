@@ -60,8 +60,8 @@ local function make_override(shard, rec, target)
   local life, has_ended = life_here(shard, target, o.life)
   if has_ended then
     drop(shard, rec, target)
-  elseif life or o.how == "show" or not o.how then -- without a life here: what was shown is seen no more
-    put(shard, rec, target, life and o.how)
+  else
+    put(shard, rec, target, life and o.how) -- without a life here: what was shown is seen no more
   end
   if not o.how then drop(shard, rec, target) end
 end
