@@ -7,6 +7,7 @@
  * collected, and passed on where Lua may run: when a method begins, at a mark, at the end. */
 #include "core/state_hook.h"
 #include "lua/binding.h"
+#include "sight/sight.h"
 
 #include <errno.h>
 #include <stdio.h>
