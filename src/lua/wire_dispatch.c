@@ -331,7 +331,7 @@ static void fork_continue(lua_State *L, inbox *x) {
 static void prefetch_arrays(const inbox *x) {
     AOI_PREFETCH(x->groups);
     AOI_PREFETCH(x->views);
-    AOI_PREFETCH((const char *)x->views + AOI_CACHE_LINE);
+    AOI_PREFETCH((const void *)((uintptr_t)x->views + AOI_CACHE_LINE));
     AOI_PREFETCH(x->marks);
     AOI_PREFETCH(x->news);
 }

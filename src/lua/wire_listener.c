@@ -111,7 +111,7 @@ static void resume_listen(lua_State *L, listener *s) {
 
 static int listener_dispatch(lua_State *L) {
     listener *s = lua_touserdata(L, lua_upvalueindex(LISTENER_STATE));
-    for (int i = 0; i < 4; i++) AOI_PREFETCH((const char *)s->co + i * AOI_CACHE_LINE);
+    for (int i = 0; i < 4; i++) AOI_PREFETCH((const void *)((uintptr_t)s->co + (uintptr_t)i * AOI_CACHE_LINE));
     lua_settop(L, 5);
     if (lua_tointeger(L, 1) != s->type ||
         laoi_rawgeti(L, lua_upvalueindex(LISTENER_RECEIVERS), lua_tointeger(L, 5)) == LUA_TNIL) {
