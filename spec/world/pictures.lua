@@ -119,6 +119,14 @@ local function override(self, who)
                              lives = { who.life, target.life } })
 end
 
+--- Whether the node of an event shows the target.
+function Pictures:is_shown(event)
+  for _, o in ipairs(self.shows) do
+    if o.who.id == event.watcher and o.number == event.node and o.target.id == event.target then return true end
+  end
+  return false
+end
+
 -- Whether the owner's shard would have the target if it were not pinned or shown.
 local function is_in_halo(run, id, target)
   local shard = run:owner_of(id)
