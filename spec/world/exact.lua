@@ -292,10 +292,10 @@ end
 
 -- Whether the target has left and entered with an epoch in which one space has neither: one that is shown may, where
 -- tiles change owners just after its watcher has.
-local function is_again(self, events, e)
+local function has_returned(self, events, e)
   local other = events[("%d %d %d %d"):format(aoi.ENTER + aoi.LEAVE - e.kind, e.watcher, e.node, e.target)]
   return e.count == 1 and other and other.count == 1 and self.scene.changes and self.pictures
-    and self.pictures:is_shown(e)
+    and self.pictures:show_of(e.watcher, e.node, e.target)
 end
 
 -- One epoch. Returns the number of events, and of keys in which the two differ with one of them.
@@ -334,7 +334,7 @@ function Run:step()
   for i = 1, 4 * n, 4 do count(-1, drained[i], drained[i + 1], drained[i + 3], drained[i + 2]) end
   for _, e in pairs(events) do
     if e.count ~= 0 and not is_early(self, e) and not (self.pictures and self.pictures:is_late(e))
-      and not is_again(self, events, e) then
+      and not has_returned(self, events, e) then
       bad, example = bad + 1, ("%s: %+d"):format(e.key, e.count)
     end
   end
