@@ -110,6 +110,32 @@ describe("a target far away", function()
 
   it("is in the picture in three dimensions", function() walk_through_all(3) end)
 
+  it("stays where its watcher has just come, as it goes far away", function()
+    local net = row_of_shards(6)
+    local member, heard = net:member(1), {}
+    net:spawn(function()
+      member:enter(1, 50, 4)
+      member:enter(2, 70, 4)
+      member:add_node(1, 1, REACH, {
+        enter = function(_, target) heard[#heard + 1] = target end,
+        leave = function(_, target) heard[#heard + 1] = -target end,
+      })
+      member:override(1, 1, 2, "show")
+    end)
+    wait(net, 10)
+    net:spawn(function() member:flush { 1, 68, 4 } end)
+    wait(net, 1)
+    net:spawn(function() member:flush { 2, 4, 4 } end)
+    wait(net, WITHIN)
+    assert.same({ 2 }, heard)
+    net:finish(function()
+      local list, n = member:near(4, 4, 1)
+      assert.same({ 2 }, { list[1], n > 1 and list[2] or nil })
+      assert.same({ 2 }, { member:seen(1, 1)[1] })
+    end)
+    check_shards(net)
+  end)
+
   it("brings what belongs to it, and its end", function()
     local net = row_of_shards(4)
     local member, pictures, gone = net:member(1), {}, 0

@@ -290,14 +290,6 @@ local function is_early(self, e)
   return true
 end
 
--- Whether the target has left and entered with an epoch in which one space has neither: one that is shown may, where
--- tiles change owners just after its watcher has.
-local function has_returned(self, events, e)
-  local other = events[("%d %d %d %d"):format(aoi.ENTER + aoi.LEAVE - e.kind, e.watcher, e.node, e.target)]
-  return e.count == 1 and other and other.count == 1 and self.scene.changes and self.pictures
-    and self.pictures:show_of(e.watcher, e.node, e.target)
-end
-
 -- One epoch. Returns the number of events, and of keys in which the two differ with one of them.
 function Run:step()
   self.epoch = self.epoch + 1
@@ -333,8 +325,7 @@ function Run:step()
   if self.pictures then self.pictures:end_epoch() end
   for i = 1, 4 * n, 4 do count(-1, drained[i], drained[i + 1], drained[i + 3], drained[i + 2]) end
   for _, e in pairs(events) do
-    if e.count ~= 0 and not is_early(self, e) and not (self.pictures and self.pictures:is_late(e))
-      and not has_returned(self, events, e) then
+    if e.count ~= 0 and not is_early(self, e) and not (self.pictures and self.pictures:is_late(e)) then
       bad, example = bad + 1, ("%s: %+d"):format(e.key, e.count)
     end
   end

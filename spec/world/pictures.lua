@@ -105,21 +105,15 @@ local function take_back(self, o)
   o.ended = true
 end
 
---- The last "show" of a node for a target; nil: there is none.
-function Pictures:show_of(watcher, node, target)
-  for i = #self.shows, 1, -1 do
-    local o = self.shows[i]
-    if o.who.id == watcher and o.number == node and o.target.id == target then return o end
-  end
-end
-
 local function override(self, who)
   local random, id = self.run.random, who.id
   local target, number = self.run.alive[random(#self.run.alive)], next(who.nodes)
   if not number or who.nodes[number].linger or target == who then return end
-  local how, former = ({ "hide", "match", "show" })[random(4)], self:show_of(id, number, target.id)
+  local how = ({ "hide", "match", "show" })[random(4)]
   self.run:ask(who, "override", id, number, target.id, how, target.life)
-  if former then former.ended = true end
+  for _, o in ipairs(self.shows) do
+    if o.who == who and o.number == number and o.target == target then o.ended = true end
+  end
   if how ~= "show" then return end
   table.insert(self.shows, { who = who, number = number, node = who.nodes[number], target = target,
                              lives = { who.life, target.life } })

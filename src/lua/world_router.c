@@ -362,7 +362,8 @@ bool world_reroute(world_router *r, uint32_t slot) {
 }
 
 /* hand(id, shard, x, y [, z]): gives an own entity to a shard in the closed epoch.  Returns whether it stays in this
- * core as a ghost, which then moves with the closed epoch; its kind, its life, a list of its followers, nil: none. */
+ * core as a ghost, which moves with the closed epoch (one that stays as it is wanted is unconfirmed from then on); its
+ * kind, its life, a list of its followers, nil: none. */
 static int r_hand(lua_State *L) {
     world_router *r = world_self(L);
     uint32_t slot, shard = (uint32_t)laoi_integer(L, 3);
@@ -374,10 +375,12 @@ static int r_hand(lua_State *L) {
         !write_transition(r, slot, was, audience, shard, pos))
         return laoi_nomemory(L);
     world_members all = world_audience_of(r, record, audience, WORLD_IS);
-    bool stays = false;
-    for (uint32_t i = 0; i < all.count; i++) stays = stays || all.at[i] == r->self;
+    bool named = false;
+    for (uint32_t i = 0; i < all.count; i++) named = named || all.at[i] == r->self;
+    const bool stays = named || record->flags & WORLD_WANTED;
     record->flags &= ~(uint32_t)WORLD_REAL;
     record->audience = audience;
+    if (stays && !named) record->unconfirmed = r->epoch - 1;
     if (stays) {
         r->closed[r->closed_count] = (world_mover){.slot = slot};
         memcpy(r->closed[r->closed_count++].pos, pos, sizeof pos);

@@ -90,6 +90,12 @@ end
 
 -- Hand-overs ----------------------------------------------------------------------------------------------------------
 
+--- Called before the target is handed over: it stays as a ghost if it is wanted here, also before its owner follows.
+function distant.mark(shard, target)
+  if not shard.targets[target] then return end
+  shard.router:mark(target, "wanted", targets.wanted(shard, target) == shard.router:life(target))
+end
+
 local function has(list, value)
   for _, one in ipairs(list) do
     if one == value then return true end
