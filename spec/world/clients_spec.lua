@@ -25,7 +25,7 @@ describe("clients of a world", function()
         resyncs = resyncs + member.client.counters.resyncs
       end
       for _, exchange in ipairs(net.exchanges) do overruns = overruns + exchange.counters.overruns end
-      play.check_refusals(scene, run)
+      play.check_refusals(run)
       play.check_end(run, space)
       if scene.slow then
         assert(ACTIONS < 150 or overruns > 0 and resyncs > 0, "nobody fell behind") -- short runs may have none

@@ -92,6 +92,8 @@ end
 -- While that is held the client does not acknowledge.
 local function line_to(net, member) return net.lines["x" .. member.process .. ">" .. member.address] or {} end
 
+local function is_alive(net, index) return net.exchanges[index] and not net.killed[index] and not net.ended[index] end
+
 -- The world as it is when all clients have done what they do.
 function play.run(scene, seed, actions, disturb)
   local lines, asked, shared, members, dead = {}, {}, {}, {}, {}
@@ -154,6 +156,12 @@ function play.run(scene, seed, actions, disturb)
     return net.running == 0 and heir
   end, 4000)
   for _, member in ipairs(members) do line_to(net, member).held = false end
+  net:run_until(function() -- the leader has decided about all that was proposed
+    for index, exchange in pairs(net.exchanges) do
+      if is_alive(net, index) and next(exchange.proposed) then return false end
+    end
+    return true
+  end, 4000)
   local last = net.shards[1].closed + 30 + (scene.grace or 0) -- moves that went astray have arrived
   net:run_until(function()
     for _, shard in ipairs(net.shards) do
@@ -164,7 +172,7 @@ function play.run(scene, seed, actions, disturb)
   net:run(3)
   last = net.shards[1].applied
   for index, exchange in pairs(net.exchanges) do
-    if exchange and not net.killed[index] and not net.ended[index] then
+    if is_alive(net, index) then
       assert(exchange.epoch >= last - 1)
       last = math.min(last, exchange.epoch)
     end
@@ -175,12 +183,12 @@ function play.run(scene, seed, actions, disturb)
 end
 
 -- Only of the shared ones that leave now and then a move may be refused.
-function play.check_refusals(scene, run)
+function play.check_refusals(run)
   local mortal = {}
   for i = math.floor(SHARED / 2) + 1, SHARED do mortal[run.shared[i]] = true end
   for _, member in ipairs(run.members) do
     for _, id in ipairs(member.refusals) do
-      assert(mortal[id], ("%s: a move of entity %d was refused, which is in the world"):format(scene.name, id))
+      assert(mortal[id], ("a move of entity %d was refused, which is in the world"):format(id))
     end
   end
 end

@@ -8,6 +8,7 @@ if not string.pack then return pending "processes of a world: needs string.pack 
 local director = require "aoi.skynet.world.director"
 local play = require "spec.world.play"
 local random_run = require "spec.support.random_run"
+local sorted_keys = require "aoi.sorted_keys"
 
 local SEED = random_run.seed("world processes")
 local ACTIONS = random_run.steps(80)
@@ -107,6 +108,24 @@ local function restart(net, done)
   return math.huge
 end
 
+-- Moves a shard to another process, and kills the former instance before or behind its hand-over; while the leader
+-- waits until clients have restored what was lost, some more such proposals gather.
+local function move_and_kill()
+  local at, moving = 10, nil
+  return function(net)
+    local exchange = net.exchanges[GATE]
+    if exchange.epoch < at or not moving and #sorted_keys(exchange.proposed) > 3 then return end
+    if moving then
+      net:kill_shard(moving)
+      at, moving = exchange.epoch + 14, nil
+    else
+      moving = net.random(6)
+      at = exchange.epoch + 2 + net.random(4)
+      director.propose(exchange, { host = { moving, "p" .. exchange.hosts[moving] % 3 + 1 } })
+    end
+  end
+end
+
 -- act(net, done) returns the number of epochs until the next one; that may come sooner once this one is done.
 local function mover(act, count)
   local at = 10
@@ -135,6 +154,7 @@ local function killed(seed, disturb, walls)
   run.asked = {} -- what has died with a shard is in no answer until it has been restored
   check(run, (select(3, play.reference(run))))
   assert(run.net.deaths > 0)
+  return run
 end
 
 local function moved(seed, act, walls)
@@ -154,6 +174,10 @@ describe("processes of a world", function()
 
   it("that the network cuts off stand still, and come back as newcomers: nobody else hears of it", function()
     for i = 1, math.ceil(RUNS / 2) do killed(SEED + 50 + i, parter()) end
+  end)
+
+  it("and a shard may die as it goes to another process: no move is refused", function()
+    for i = 1, RUNS do play.check_refusals(killed(SEED + 400 + i, move_and_kill(), i % 2 == 0)) end
   end)
 
   it("and tiles that move change no event and no answer", function()

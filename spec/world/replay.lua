@@ -102,14 +102,20 @@ function MAKE.enter(self, id, kind, life, x, y, z)
   if z then self.space:enter(id, x, y, z, kind) else self.space:enter(id, x, y, kind) end
 end
 
--- One that has been restored may be there.
+local function is_of_sight(self, id, node) return (pcall(self.sight.sees, self.sight, id, node, id)) end
+
+-- One that has been restored may be there, or one of its name whose end was lost.
 function MAKE.add(self, id, node, area)
   local linger
   if type(area) == "table" then area, linger = area[1], area[2] end
   area = self.router:unpack(area)
-  if self.space:area(id, node) then
-    self.space:set_area(id, node, area)
-  elseif linger then
+  local is_here = self.space:area(id, node) ~= nil
+  if is_here and is_of_sight(self, id, node) == (linger ~= nil) then
+    return self.space:set_area(id, node, area)
+  elseif is_here then
+    self.space:remove_node(id, node)
+  end
+  if linger then
     self.sight:add(id, node, area, self.hears, { linger = linger })
   else
     self.space:add_node(id, node, area)
@@ -161,8 +167,6 @@ function Replay:epoch(number)
   self.sight:tick()
   return self.drained, self.count
 end
-
-local function is_of_sight(self, id, node) return (pcall(self.sight.sees, self.sight, id, node, id)) end
 
 --- The space, whose answers know what walls hide.
 function Replay:seen()
