@@ -151,9 +151,18 @@ describe("a history", function()
       past:tick()
     end
     assert.is_true(space:stats().memory - before > 2000 * 100 * 16)
-    for _ = 1, 101 do past:tick() end
+    for x = 6, 106 do
+      for id = 199, 2000, 200 do space:move(id, id, x) end
+      past:tick()
+    end
     assert.is_true(space:stats().memory - before < 2000 * 200)
-    for ago = 0, 100 do assert.equal(5, select(2, past:position(ago, 7))) end
+    for ago = 0, 100 do
+      assert.equal(5, select(2, past:position(ago, 7)))
+      for id = 199, 2000, 200 do assert.equal(106 - ago, select(2, past:position(ago, id))) end
+    end
+    assert.is_true(space:check())
+    for _ = 1, 101 do past:tick() end
+    for ago = 0, 100 do assert.equal(106, select(2, past:position(ago, 199))) end
   end)
 
   it("is refused what makes no sense", function()

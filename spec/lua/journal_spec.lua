@@ -39,7 +39,9 @@ local function tick(space, random, handlers)
     if not space:has(id) then
       space:enter(id, x, y)
       space:add_node(id, 1, { radius = random(6), keep = 7 }, handlers)
+      space:add_node(id, 2, { shape = "sector", radius = 8, facing = random(6), angle = 2 }, handlers)
     elseif random(12) == 1 then space:leave(id)
+    elseif random(6) == 1 then space:set_facing(id, 2, random(6))
     elseif random(9) == 1 then space:set_radius(id, 1, random(6), 8)
     elseif random(9) == 1 then space:move_many { id, x, y }
     else space:move(id, x, y) end

@@ -168,6 +168,11 @@ for _, delivery in ipairs { "immediate", "deferred" } do
       assert.equal(9, enters)
       assert.equal(0, take(function(_, own, third) own:remove(third, 1) end))
       assert.equal(9, enters)
+      assert.equal(0, take(function(new, own, third)
+        new:move(third, 1000, 0)
+        assert.equal(0, own:tick())
+      end))
+      assert.equal(6, enters)
       assert.equal(3, take(function(new, _, third)
         new:leave(third)
         new:enter(third, 0, 0) -- another life

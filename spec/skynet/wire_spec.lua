@@ -119,6 +119,31 @@ describe("a post", function()
     assert.equal(2, tick(p.space))
     assert.equal(3, told)
   end)
+  it("sends nothing of a link that ends between its events and their message", function()
+    for ends = 1, 3 do
+      local post, links, handles = wire.post(32, 1000000), {}, {}
+      local subscriber = post:subscribe(99)
+      for i = 1, 3 do
+        local space = aoi.new { delivery = "deferred" }
+        space:enter(1, 0, 0)
+        space:enter(2, 1, 0)
+        links[i] = post:link(subscriber, space, 7)
+        handles[i] = post:add(links[i], 1, 1)
+        space:add_node(1, handles[i], 10)
+        post:collect(space)
+      end
+      post:unlink(links[ends])
+      local reader, list = inbox_reader(table.unpack(handles)), nil
+      post:send(function(_, message)
+        assert.is_nil(list)
+        list = reader:read(message)
+        return true
+      end, error)
+      table.remove(handles, ends)
+      assert.same({ { "+", handles[1], 2 }, { "+", handles[2], 2 } }, list)
+      assert.equal(0, post:send(error, error))
+    end
+  end)
 end)
 
 describe("the wire format", function()
