@@ -9,11 +9,12 @@ local wire = require "aoi.skynet.wire"
 local SERVICE, ANN, BOB = room.SERVICE, room.ANN, room.BOB
 
 describe("around the AOI service", function()
-  local the_room, net, server, ann, map, same_map
+  local the_room, net, server, ann, bob, map, same_map
 
   local function begin(options)
     the_room = room.new(options)
-    net, server, ann, map, same_map = the_room.net, the_room.server, the_room.ann, the_room.map, the_room.same_map
+    net, server, ann, bob = the_room.net, the_room.server, the_room.ann, the_room.bob
+    map, same_map = the_room.map, the_room.same_map
   end
 
   before_each(function() begin { window = 8, heartbeat = 5 } end)
@@ -31,6 +32,20 @@ describe("around the AOI service", function()
       net:run(function() same_map:add_node(2, 9, 20, handlers "bob9") end)
       net:tick(server)
       assert.equal("", take "bob9", "its entities went with it")
+    end)
+
+    it("with two maps of a space is found dead by a broadcast, which the others get", function()
+      local heard = 0
+      map:on_broadcast(function() heard = heard + 1 end)
+      net:run(function()
+        bob:open("map"):add_node(2, 7, 10, {})
+        map:add_node(3, 1, 60, {})
+      end)
+      net:tick(server)
+      net:kill(BOB)
+      net:run(function() assert.equal(1, map:broadcast(1, "hello")) end)
+      assert.equal(1, heard)
+      assert.is_nil(server.subscribers[BOB])
     end)
 
     it("is asked once, not at every look", function()
@@ -177,6 +192,22 @@ describe("around the AOI service", function()
       assert.equal("+3", take "ann")
       assert.same({}, ann.logged)
     end)
+  end)
+
+  it("a node whose events a map sends to its own service stays that map's, also after a resync", function()
+    local second = net:run(function() return ann:open "map" end)
+    net:run(function() second:add_node(1, 7, 10, handlers "second", { to = ANN }) end)
+    the_room:run_over(20)
+    net:resume(ANN)
+    net:run()
+    net:tick(server)
+    assert.equal(2, resyncs())
+    take "second"
+    the_room:step(same_map, 2, 100)
+    the_room:step(same_map, 2, 2)
+    assert.equal("-2 +2", take "second")
+    net:run(function() map:close() end)
+    assert.same({ 2, n = 1 }, { second:seen(1, 7)[1], n = select(2, second:seen(1, 7)) })
   end)
 
   describe("a service that is gone", function()

@@ -172,12 +172,13 @@ end
 -- names services of its own node by their addresses there, without it.
 local function process_of(link) return link.subscriber.address & ~0xffffffff end
 
--- The number of the link of the service that receives the events: the first one that it has opened in the space, or a
--- new one if it is a gate; nil without `to`.
+-- The number of the link of the service that receives the events: `link` if that is its own service, else the first one
+-- that it has opened in the space, or a new one if it is a gate; nil without `to`.
 local function link_of(server, link, to, n, name)
   if to == nil then return nil end
   to = argument.integer(to, n, name, 0)
   local address, found = to >> 32 == 0 and process_of(link) | to or to, nil
+  if address == link.subscriber.address then return link.number end
   for number, other in pairs(link.space.clients) do
     if other.subscriber.address == address and (not found or number < found.number) then found = other end
   end

@@ -47,7 +47,8 @@ function Space:send(client, message)
 end
 
 function Space:send_broadcast(client, id, message)
-  return self.server:broadcast(subscriber_of(self, client), id, message)
+  local link = self.clients[client] -- nil: an earlier message to the same service has found it dead
+  return link and self.server:broadcast(link.subscriber, id, message)
 end
 
 -- Former owners of an entity that was taken over: none of their maps may move or remove it in this life of the entity,
