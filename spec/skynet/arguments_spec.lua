@@ -131,6 +131,7 @@ local OURS = {
   { "resend", { 1, {} }, "#2 to 'resend' (nothing expected, got table)" },
   { "put", { 1, "hp", -1 }, "#3 to 'put' (field 'hp' (u16) holds whole numbers from 0 to 65535, got -1)" },
   { "put", { 1, "mana", 1 }, "#2 to 'put' (no field 'mana')" },
+  { "put", { 1, "mana:1: max", 1 }, "#2 to 'put' (no field 'mana:1: max')" },
   { "get", { 1 }, "#2 to 'get' (string expected, got no value)" },
   { "get", { 1, 5 }, "#2 to 'get' (string expected, got number)" },
   { "knowers", { 999 }, "#1 to 'knowers' (no entity 999)" },

@@ -10,8 +10,8 @@ function failures.text(err)
   return ok and text or ("(error object is a %s value)"):format(type(err))
 end
 
---- The same without the position in this library, which is of no use for the caller.
-function failures.reason(err) return (failures.text(err):gsub("^[^\n]-:%d+: ", "", 1)) end
+--- The same without the position in this library, which is of no use for the caller. A name in it may contain ":1: ".
+function failures.reason(err) return (failures.text(err):gsub("^[^\n'(]-:%d+: ", "", 1)) end
 
 --- The results of a pcall of a function that returns true and results, or false and a reason; errors become reasons.
 function failures.caught(ok, ...)

@@ -28,6 +28,7 @@
 -- epoch.read takes any bytes: it returns nil and a reason for a part that is invalid anywhere, and never raises.
 
 local core = require "aoi.skynet.native" "world"
+local failures = require "aoi.skynet.failures"
 local plain = require "aoi.skynet.world.plain"
 local wall_list = require "aoi.skynet.world.wall_list"
 
@@ -290,7 +291,7 @@ function epoch.read(bytes, dimensions)
     local rows, count = core.section(bytes, tag)
     if rows then
       local good, list = pcall(read_section, rows, count, reader, dimensions)
-      if not good then return nil, (tostring(list):gsub("^[^\n]-:%d+: ", "")) end
+      if not good then return nil, failures.reason(list) end
       part[tag] = list
     end
   end

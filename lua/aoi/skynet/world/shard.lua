@@ -29,6 +29,7 @@ local commands = require "aoi.skynet.world.owner"
 local directory = require "aoi.skynet.world.directory"
 local distant = require "aoi.skynet.world.distant"
 local epoch = require "aoi.skynet.world.epoch"
+local failures = require "aoi.skynet.failures"
 local followers = require "aoi.skynet.world.followers"
 local log = require "aoi.skynet.world.log"
 local outlet = require "aoi.skynet.world.outlet"
@@ -94,7 +95,7 @@ local function answer(self, reply, ok, ...)
     if reason.owners then return reply(true, applied, reason.owners) end
     return reply(reason.moved and "moved" or "unknown", applied, reason.moved)
   end
-  reply(false, self.applied, (tostring(reason):gsub("^[^\n]-:%d+: ", "", 1)))
+  reply(false, self.applied, failures.reason(reason))
 end
 
 local function run(self, client, reply, name, ...)
