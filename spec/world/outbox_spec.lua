@@ -144,6 +144,25 @@ describe("the outbox of a world", function()
     check(outbox, model)
   end)
 
+  it("keeps own entities and rows that are under way, and not the owner of each entity that was asked for", function()
+    local outbox = world.outbox(2, NUMBER, false, SHARDS)
+    for id = 1, 1000 do outbox:keep(id, 2, id, 1, id, 0) end
+    for id = 1001, 1002 do
+      outbox:set(id, 2)
+      outbox:move(id, 5, 6)
+      if id == 1001 then outbox:take(false, 2) end
+    end
+    local before, known = collectgarbage "count", 0
+    for id = 2001, 1e5 do outbox:set(id, 1) end
+    assert.is_true(collectgarbage "count" - before < 1000)
+    assert.equal(1, (outbox:where(1e5)))
+    for id = 2001, 1e5 do known = known + (outbox:where(id) and 1 or 0) end
+    assert.is_true(known < 4096)
+    for id = 1, 1000 do assert.same({ id, 1, id, 0 }, { outbox:owns(id) }) end
+    for id = 1001, 1002 do assert.same({ 2, 2 }, { outbox:where(id) }) end
+    assert.same({ 1002, 5, 6 }, (reference.read_moves(outbox:take(false, 2))))
+  end)
+
   it("refuses shards that there are not", function()
     local outbox = world.outbox(2, NUMBER, false, SHARDS)
     assert.error_matches(function() outbox:set(1, 4) end, "bad argument #2 to 'set' %(no shard 4%)")

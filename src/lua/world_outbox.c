@@ -2,24 +2,41 @@
 #include "lua/wire_outbox.h"
 #include "lua/world.h"
 
-static outbox_entry *new_entry(outbox *o, int64_t id) {
-    uint32_t e = o->unused;
-    if (!aoi_index_reserve(&o->memory, &o->by_id, o->by_id.count + (size_t)1)) return NULL;
-    if (e != AOI_NONE) o->unused = o->entries[e].row;
-    else {
-        if (!AOI_GROW(&o->memory, o->entries, o->entry_cap, o->entry_count + (size_t)1)) return NULL;
-        e = o->entry_count++;
-    }
-    o->entries[e] = (outbox_entry){.id = id};
-    aoi_index_add(&o->by_id, aoi_id_hash(&o->hash_key, id), e);
-    return o->entries + e;
-}
+enum { FEW_ENTRIES = 1024 }; /* so many stay, whatever they are of */
 
 static void free_if_unknown(outbox *o, outbox_entry *e) {
     if (e->own || e->shard) return;
     aoi_index_remove(&o->by_id, aoi_id_hash(&o->hash_key, e->id), (uint32_t)(e - o->entries));
     *e = (outbox_entry){.row = o->unused};
     o->unused = (uint32_t)(e - o->entries);
+}
+
+/* Frees the entries of entities that are not own and have no row under way: their owners can be asked for again.
+ * Returns their number. */
+static uint32_t free_foreign(outbox *o) {
+    uint32_t freed = 0;
+    for (uint32_t i = 0; o->entry_count >= FEW_ENTRIES && i < o->entry_count; i++) {
+        outbox_entry *e = o->entries + i;
+        if (!e->shard || e->own || e->sent) continue;
+        e->shard = 0;
+        free_if_unknown(o, e);
+        freed++;
+    }
+    return freed;
+}
+
+static outbox_entry *new_entry(outbox *o, int64_t id) {
+    const bool full = o->unused == AOI_NONE && o->entry_count == o->entry_cap;
+    if (!aoi_index_reserve(&o->memory, &o->by_id, o->by_id.count + (size_t)1)) return NULL;
+    if (full && free_foreign(o) <= o->entry_count / 2 /* otherwise the next time would be soon */
+        && !AOI_GROW(&o->memory, o->entries, o->entry_cap, o->entry_count + (size_t)1))
+        return NULL;
+    uint32_t e = o->unused;
+    if (e != AOI_NONE) o->unused = o->entries[e].row;
+    else e = o->entry_count++;
+    o->entries[e] = (outbox_entry){.id = id};
+    aoi_index_add(&o->by_id, aoi_id_hash(&o->hash_key, id), e);
+    return o->entries + e;
 }
 
 /* Sets the owner and moves the unsent row to its box.  False when memory is refused: then nothing has changed. */
