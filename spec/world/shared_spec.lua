@@ -45,6 +45,21 @@ describe("what clients of a world share", function()
     end)
   end)
 
+  it("lives that a client has ended are looked through now and then, however many leave within a few epochs", function()
+    local net = new_network()
+    local one, rows, looks = net:member(1), {}, 0
+    for id = 1, 4000 do table.move({ id, 5, 5 }, 1, 3, #rows + 1, rows) end
+    setmetatable(one.left, { __pairs = function(left)
+      looks = looks + 1
+      return next, left
+    end })
+    net:finish(function()
+      one:enter_many(rows)
+      for id = 1, 4000 do one:leave(id) end
+      assert.is_true(looks > 0 and looks < 5, looks)
+    end)
+  end)
+
   it("enter_many that fails behind its first shard leaves nothing entered and nothing claimed", function()
     local net = new_network()
     local one = net:member(1)

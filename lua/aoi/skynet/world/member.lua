@@ -37,7 +37,7 @@ local MOST_TRIES = 100 -- shards asked one after the other for an entity that ch
 local FAST_TRIES = 20  -- the others come one an epoch, as only epochs change who has it
 local MOST_MISSES = 25 -- epochs in a row in which the home has no owner: a live client restores it within 20
 local KEEP_LEFT = 100  -- epochs for which lives are kept that this client has ended
-local MOST_LEFT = 1000 -- lives kept before old ones are dropped
+local MOST_LEFT = 1000 -- lives kept before old ones are dropped; later twice as many as were left then
 local MOST_FLUSHES = 4 -- in one epoch: moves of later ones wait for its end
 local MOST_HOPS = 20   -- epochs after which no move arrives that was sent before the entity left
 
@@ -49,7 +49,8 @@ local MOST_HOPS = 20   -- epochs after which no move arrives that was sent befor
 -- the shard has a successor; move_map(name, ...), as of director.move, and map_info() wait, too; sleep(seconds).
 function Member.new(client, options)
   local self = setmetatable({
-    epoch_seen = 0, epoch_received = 0, handle = 0, traits = {}, left = {}, left_count = 0, flushes = 0, flushed_at = 0,
+    epoch_seen = 0, epoch_received = 0, handle = 0, traits = {}, left = {}, left_count = 0, left_most = MOST_LEFT,
+    flushes = 0, flushed_at = 0,
     counters = { refused = 0, routes = 0, uneven = 0, restored = 0 },
   }, Member)
   for name, value in pairs(options) do
@@ -381,6 +382,7 @@ local function forget_left(self)
       self.left_count = self.left_count + 1
     end
   end
+  self.left_most = math.max(MOST_LEFT, 2 * self.left_count)
 end
 
 function requests.leave(self, id)
@@ -391,7 +393,7 @@ function requests.leave(self, id)
   self:end_life(id, self.answered_at + 1)
   self.left[id] = { life = life, epoch = self.epoch_seen }
   self.left_count = self.left_count + 1
-  if self.left_count > MOST_LEFT then forget_left(self) end
+  if self.left_count > self.left_most then forget_left(self) end
   return true
 end
 
