@@ -57,6 +57,14 @@ describe("players of the AOI service:", function()
     run(function() map:leave(9) end)
     for i = 2, 10 do step(i) end
     assert.equal(5, server.counters.packets, "the first one and a window")
+    run(function()
+      map:add_client(3, 50, { to = ANN })
+      map:enter(4, 90, 0)
+      server:tick()
+      map:remove_client(3)
+    end)
+    local suspended = server.subscribers[ANN].suspended
+    assert.is_nil(next(suspended, (next(suspended))), "only the view that has not ended")
     server:receive(ANN, wire.ack(3, wire.OF_PACKETS)) -- the window has room again before all has been taken
     step(11)
     net:resume(ANN)

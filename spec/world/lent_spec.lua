@@ -5,6 +5,7 @@ local Client = require "spec.support.client_model"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
 local sees = require "spec.support.sees"
+local sorted_keys = require "aoi.sorted_keys"
 local views = require "aoi.skynet.views"
 
 local SEED = random_run.seed("world lent")
@@ -330,6 +331,34 @@ describe("what a client of a world lends:", function()
     end)
     assert.is_nil(one.mine[PLAYER])
     assert.is_nil(next(net.exchanges[1].gone))
+  end)
+
+  it("client views that end while their gate is behind leave nothing at the exchange", function()
+    net = network.new {
+      seed = SEED, plan = { size = 64, reach = 10, tile = 8, shards = 1 }, processes = { 1 }, window = 2,
+    }
+    local player, other = net:member(1), net:member(1)
+    net:finish(function() player:enter(PLAYER, 30, 10) end)
+    local suspended = net.exchanges[1].clients[other.number].suspended
+    local function hold(held) net.lines["x1>" .. other.address].held = held end
+    for round = 1, 3 do
+      net:finish(function()
+        player:enter(round, 30, 10)
+        player:add_client(round, 8, { to = other.service })
+        player:tick()
+        hold(true)
+        for x = 1, 5 do
+          player:move(PLAYER, 30 + x, 10)
+          player:tick()
+        end
+        player:leave(round)
+        player:tick()
+      end)
+      assert.is_true(suspended[round])
+      hold(false)
+      net:run(1)
+    end
+    assert.same({ 3 }, (sorted_keys(suspended)))
   end)
 
   it("what a view pins from afar has its state where the view changes hands and begins anew", function()

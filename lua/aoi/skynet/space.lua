@@ -110,7 +110,7 @@ function Space.check_area() end
 
 function Space:begin_view(view) views.make(self, view) end
 
-function Space.end_view() end
+function Space:end_view(view) subscriber_of(self, view.client).suspended[view] = nil end
 
 function Space.note_end() end
 

@@ -391,6 +391,9 @@ function Exchange:post_to(number, message)
 end
 
 local function resend(client, ids, self)
+  for id, at in pairs(client.suspended) do -- of an earlier order: begun anew, or ended before
+    if at ~= true and at <= self.sent then client.suspended[id] = nil end
+  end
   local at = self:order("resend", ids)
   for _, id in ipairs(ids) do client.suspended[id] = at end
 end
