@@ -80,7 +80,16 @@ describe("the client library", function()
     raises("#1 to 'gate' (no service '.nobody')", library.gate, ".nobody")
     raises("#1 to 'stop' (no service '.nobody')", library.stop, ".nobody")
     raises("#1 to 'stop' (no service 'nil')", library.stop)
+    answer = { false, "unknown request 'shutdown'" }
+    raises("#1 to 'stop' (a service of another node is stopped there)", library.stop, ".aoi")
     assert.is_nil(library.info(5), "nothing is left of a failure")
+  end)
+
+  it("has the counters of a service by each of its names", function()
+    answer = { true, 1, 1, 2, 5 }
+    library.open(".aoi", "map")
+    for _, service in ipairs { 5, ".aoi" } do assert.equal(0, library.info(service).moves) end
+    assert.is_nil(library.info ".nobody")
   end)
 
   it("says which value an option of the service has", function()

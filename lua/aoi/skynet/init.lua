@@ -170,8 +170,9 @@ end
 
 --- Ends a service: every client receives its last events, and all maps are closed.
 function library.stop(service)
-  local address = address_for("stop", service)
-  skynet.call(address, "lua", "shutdown")
+  if not skynet.call(address_for("stop", service), "lua", "shutdown") then -- through a relay
+    argument.fail(1, "stop", 2, "a service of another node is stopped there")
+  end
 end
 
 local function open_there(address, open, ...)
@@ -213,7 +214,7 @@ end
 
 --- Counters of the client library for that service, nil if it has none.
 function library.info(service)
-  local client = client_of(service)
+  local client = client_of(address_of(service))
   return client and client:info()
 end
 
