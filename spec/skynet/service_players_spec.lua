@@ -162,6 +162,14 @@ describe("players of the AOI service:", function()
       assert.same({}, client.logged)
     end)
 
+    it("is found without a look at each service of the space", function()
+      setmetatable(server.names.map.clients, { __pairs = function() error "each was looked at" end })
+      run(function()
+        of_ann:add_node(2, 8, 10, {}, { to = GATE })
+        of_ann:add_node(2, 9, 10, {}, { to = BOB })
+      end)
+    end)
+
     it("keeps no space alive, and has nothing of those that have ended", function()
       run(function()
         for _, space in ipairs { of_bob, of_ann, map } do space:close() end

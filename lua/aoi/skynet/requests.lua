@@ -6,6 +6,7 @@ local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
 local commands = require "aoi.skynet.commands"
 local methods = require "aoi.skynet.methods"
+local sorted_keys = require "aoi.sorted_keys"
 local views = require "aoi.skynet.views"
 local walls = require "aoi.skynet.walls"
 local wire = require "aoi.skynet.wire"
@@ -177,15 +178,12 @@ local function process_of(link) return link.subscriber.address & ~0xffffffff end
 local function link_of(server, link, to, n, name)
   if to == nil then return nil end
   to = argument.integer(to, n, name, 0)
-  local address, found = to >> 32 == 0 and process_of(link) | to or to, nil
-  if address == link.subscriber.address then return link.number end
-  for number, other in pairs(link.space.clients) do
-    if other.subscriber.address == address and (not found or number < found.number) then found = other end
-  end
-  local subscriber = server.subscribers[address]
-  if not found and subscriber and subscriber.gate then found = server:link(link.space, subscriber, true) end
-  return found and found.number
-    or argument_error(n, name, "service :%08x has not opened space '%s', and is no gate", to, link.space.name)
+  local subscriber = server.subscribers[to >> 32 == 0 and process_of(link) | to or to]
+  if subscriber == link.subscriber then return link.number end
+  local number = subscriber and sorted_keys(link.space.links[subscriber] or {})[1]
+  if not number and subscriber and subscriber.gate then number = server:link(link.space, subscriber, true).number end
+  return number or argument_error(n, name, "service :%08x has not opened space '%s', and is no gate", to,
+    link.space.name)
 end
 
 --- options: to, the address of the service that receives the events; positions, whether enters contain kind and

@@ -189,11 +189,15 @@ function Server:link(space, subscriber, gate)
   link.space, link.subscriber, link.gate, link.drives = space, subscriber, gate, false
   link.slot = self.post:link(subscriber.slot, space.core, number)
   self.links[number], space.clients[number], subscriber.links[number] = link, link, link
+  space.links[subscriber] = space.links[subscriber] or {}
+  space.links[subscriber][number] = link
   return link
 end
 
 local function remove_link(self, link)
-  self.links[link.number], link.subscriber.links[link.number] = nil, nil
+  local its = link.space.links[link.subscriber]
+  self.links[link.number], link.subscriber.links[link.number], its[link.number] = nil, nil, nil
+  if next(its) == nil then link.space.links[link.subscriber] = nil end
   link.space:remove(link)
   self.post:unlink(link.slot)
 end

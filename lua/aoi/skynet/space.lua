@@ -1,7 +1,7 @@
 -- A space of the AOI service: a place (commands.lua) whose commands take effect at once.
 --
 --   core           an aoi space with deferred delivery; its ids of nodes are the numbers of their records
---   clients        number -> link (aoi.skynet.server)
+--   clients        number -> link (aoi.skynet.server); links: subscriber -> its links, by number
 --   drivers        the number of links whose flush is the tick; users: that of links except for gates
 
 local argument = require "aoi.skynet.argument"
@@ -17,7 +17,7 @@ Space.__index = Space
 function Space.new(server, options)
   local self = setmetatable({
     server = server, post = server.post, recs = server.records, new_sync = server.new_sync,
-    clients = {}, ents = {}, views = {}, drivers = 0, users = 0,
+    clients = {}, links = {}, ents = {}, views = {}, drivers = 0, users = 0,
   }, Space)
   for name, value in pairs(options) do self[name] = value end
   return self
