@@ -5,6 +5,7 @@ if not string.pack then return pending "balance of worlds: needs string.pack of 
 local balance = require "aoi.skynet.world.balance"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
+local replace = require "spec.support.replace"
 local rng = require "spec.support.rng"
 local tiles = require "aoi.skynet.world.tiles"
 
@@ -97,5 +98,31 @@ describe("world:balance", function()
     assert.matches("odd", errors[2])
     assert.matches("balance: row 2: table expected, got number", errors[3])
     assert.matches("balance: a list expected, got number", errors[4])
+  end)
+end)
+
+describe("world:split", function()
+  it("gives half of a shard's tiles to the first one without any, after one look at the shard's tiles", function()
+    local net = network.new {
+      seed = SEED, plan = { size = 64, reach = 10, tile = 8, shards = { 2, 2 } }, processes = { 4 },
+    }
+    local world, looks = net:member(1), 0
+    local put_back = replace(tiles, "of", function(of)
+      return function(...)
+        looks = looks + 1
+        return of(...)
+      end
+    end)
+    net:finish(function()
+      world:merge(3, 1)
+      world:merge(4, 1)
+      looks = 0
+      world:split(1)
+    end)
+    put_back()
+    assert.equal(1, looks)
+    local plan, owners, count = net.plan, net.exchanges[1].map:owners(), {}
+    for shard = 1, 4 do count[shard] = #tiles.of(plan, owners, shard) end
+    assert.same({ 24, 16, 24, 0 }, count)
   end)
 end)

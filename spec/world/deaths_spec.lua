@@ -236,4 +236,17 @@ describe("a client", function()
     assert.error_matches(function() members[1]:move(10, 1, 1) end, "attempt to use a closed world")
     assert.same({}, net.ended)
   end)
+
+  it("that dies with many others is one more order, and no look at those before", function()
+    local net = new_network()
+    local exchange, members = net.exchanges[1], {}
+    for i = 1, 10 do members[i] = net:member(1) end
+    exchange:leave(members[1].address)
+    local orders = exchange.orders
+    for i = 2, 10 do exchange:leave(members[i].address) end
+    assert.same({ orders, 10 }, { exchange.orders, #orders })
+    net:run(5)
+    exchange:order("resend", {})
+    assert.equal(1, #exchange.orders, "old ones are not kept")
+  end)
 end)

@@ -275,8 +275,10 @@ end
 
 -- The first shard without tiles; nil: there is none.
 local function find_empty(self, owners)
+  local has_tiles = {}
+  for at = 1, #owners, 2 do has_tiles[string.unpack("<I2", owners, at)] = true end
   for shard = 1, self.plan.shards do
-    if not tiles.of(self.plan, owners, shard)[1] then return shard end
+    if not has_tiles[shard] then return shard end
   end
 end
 

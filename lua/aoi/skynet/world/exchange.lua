@@ -343,15 +343,21 @@ function Exchange:addresses(numbers)
   return list
 end
 
---- Takes an order, of any process; one that has been taken before is ignored.
-function Exchange:obey(key, what, value, at)
-  if self.known[key] or self.closed or at <= self.entered then return end
+-- Once in an epoch, as many clients may die in one.
+local function drop_old_orders(self)
   local kept = {}
   for _, one in ipairs(self.orders) do
     if one[4] > self.epoch - KEEP_ORDERS then kept[#kept + 1] = one else self.known[one[1]] = nil end
   end
-  kept[#kept + 1] = { key, what, value, at }
-  self.orders, self.known[key] = kept, true
+  self.orders, self.dropped_at = kept, self.epoch
+end
+
+--- Takes an order, of any process; one that has been taken before is ignored.
+function Exchange:obey(key, what, value, at)
+  if self.known[key] or self.closed or at <= self.entered then return end
+  if self.dropped_at ~= self.epoch then drop_old_orders(self) end
+  table.insert(self.orders, { key, what, value, at })
+  self.known[key] = true
   changes.send_all(self, "order", what, value, at)
   if what ~= "change" then return end
   changes.learn(self, value, at)
