@@ -150,6 +150,20 @@ describe("the client library", function()
     assert.equal(2, ended)
   end)
 
+  it("keeps a client that begins at the address of one that is gone while a request of that still waits", function()
+    local skynet, core = package.loaded.skynet, package.loaded["skynet.core"]
+    local call, send = skynet.call, core.send
+    skynet.call = function() error(coroutine.yield(), 0) end
+    local first = coroutine.create(library.open)
+    assert(coroutine.resume(first, 5, "map"))
+    skynet.call, core.send = function() error "call failed" end, nothing
+    assert.is_false(pcall(library.open, 5, "map"))
+    skynet.call, core.send, answer = call, send, { true, 1, 1, 2, 5 }
+    library.open(5, "map")
+    assert.is_false((coroutine.resume(first, "call failed")))
+    assert.is_table(library.info(5))
+  end)
+
   it("closes a world whose exchange is gone before a request fails for it, or a flush", function()
     for _, use in ipairs {
       function(world) world:add_node(1, 1, 5, {}, { to = 8 }) end,

@@ -80,8 +80,8 @@ end
 
 -- name: of the service, for messages; on_gone() is called when it has ended.
 local function new_client(address, name, on_gone)
-  local words
-  local client = Client.new {
+  local words, client
+  client = Client.new {
     send = function(message) return core.send(address, ptype, 0, message) end,
     call = function(...) return answered(address, call(address, ...)) end,
     log = skynet.error,
@@ -90,8 +90,8 @@ local function new_client(address, name, on_gone)
     watched = watched(),
     name = function() return name or "the AOI service " .. skynet.address(address) end,
     origin = origin.here(),
-    gone = function()
-      receivers[address] = nil
+    gone = function() -- again, where an `open` that waits fails: a relay may have another client by then
+      if client_of(address) == client then receivers[address] = nil end
       words.cancel()
       if on_gone then on_gone() end
     end,
