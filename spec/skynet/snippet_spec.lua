@@ -112,6 +112,28 @@ describe("docs/skynet.md, snippet", function()
     assert.is_false(rawequal(first, globals.map))
   end)
 
+  it("4, where another service has one of the ids at first", function()
+    local sleeper
+    local function sleep()
+      sleeper = coroutine.running()
+      coroutine.yield()
+    end
+    local globals = { aoi = library, players = {}, skynet = { sleep = sleep } }
+    for id = 1, 5 do globals.players[id] = { x = id, y = 2, handlers = {} } end
+    local other = net:run(function() return gate:open "meadow" end)
+    net:run(function() other:enter(3, 0, 0) end)
+    coroutine.wrap(assert(load(snippets[4], "=docs/skynet.md", "t", setmetatable(globals, { __index = _G }))))()
+    net:run()
+    assert.same({ 3 }, (server.names.meadow.core:ids()))
+    net:run(function()
+      other:leave(3)
+      assert(coroutine.resume(sleeper))
+    end)
+    net:run()
+    assert.equal(5, #server.names.meadow.core:ids())
+    assert.is_false(globals.map.closed)
+  end)
+
   it("5: a map of another node", function()
     local calls = {}
     local cluster = {
