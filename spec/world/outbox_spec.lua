@@ -160,6 +160,9 @@ describe("the outbox of a world", function()
     assert.is_true(known < 4096)
     for id = 1, 1000 do assert.same({ id, 1, id, 0 }, { outbox:owns(id) }) end
     for id = 1001, 1002 do assert.same({ 2, 2 }, { outbox:where(id) }) end
+    for _ = 1, 70000 do outbox:take(false, 1) end -- so that the row of 1001 has arrived long ago
+    for id = 2001, 1e5 do outbox:set(id, 1) end
+    assert.is_nil((outbox:where(1001)))
     assert.same({ 1002, 5, 6 }, (reference.read_moves(outbox:take(false, 2))))
   end)
 

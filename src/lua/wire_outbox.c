@@ -134,10 +134,8 @@ static inline bool put_move(outbox *o, int64_t id, const double *pos) {
     outbox_entry *e = o->by_id.count ? outbox_find(o, id) : NULL;
     if (!e) return put_unrouted(o, id, pos);
     if (!laoi_put_row(o, e, id, pos)) return false;
-    if (e->own) {
-        memcpy(e->pos, pos, (size_t)o->dims * sizeof *pos);
-        e->moved = (uint32_t)(o->batches + 1);
-    }
+    if (e->own) memcpy(e->pos, pos, (size_t)o->dims * sizeof *pos);
+    e->moved = (uint32_t)(o->batches + 1);
     return true;
 }
 

@@ -28,8 +28,8 @@ typedef struct outbox_entry {
     uint32_t shard; /* 0: not known; 0 and not `own`: a free entry, row: the next one */
     uint32_t row;   /* valid if that row of the shard's box has this id; else the box has none */
     uint32_t sent;  /* the destination of the last row, sent or not, until `settle`; 0: none */
-    uint32_t life;  /* life, kind, pos, moved: valid if `own` */
-    uint32_t moved; /* the least number that the message with this client's last move may have; 0: no move */
+    uint32_t life;  /* life, kind, pos: valid if `own` */
+    uint32_t moved; /* the least number that the message with this client's last move may have; own, 0: no move */
     bool own;
     int64_t kind;
     double pos[3]; /* of the last move */

@@ -2,7 +2,8 @@
 #include "lua/wire_outbox.h"
 #include "lua/world.h"
 
-enum { FEW_ENTRIES = 1024 }; /* so many stay, whatever they are of */
+enum { FEW_ENTRIES = 1024 };     /* so many stay, whatever they are of */
+enum { IN_FLIGHT = UINT16_MAX }; /* messages after which a row has arrived, though it was not settled */
 
 static void free_if_unknown(outbox *o, outbox_entry *e) {
     if (e->own || e->shard) return;
@@ -17,7 +18,8 @@ static uint32_t free_foreign(outbox *o) {
     uint32_t freed = 0;
     for (uint32_t i = 0; o->entry_count >= FEW_ENTRIES && i < o->entry_count; i++) {
         outbox_entry *e = o->entries + i;
-        if (!e->shard || e->own || e->sent) continue;
+        const bool waits = e->sent && (uint32_t)o->batches - e->moved < IN_FLIGHT;
+        if (!e->shard || e->own || waits || laoi_row_of(o, e, e->id)) continue;
         e->shard = 0;
         free_if_unknown(o, e);
         freed++;
@@ -34,7 +36,7 @@ static outbox_entry *new_entry(outbox *o, int64_t id) {
     uint32_t e = o->unused;
     if (e != AOI_NONE) o->unused = o->entries[e].row;
     else e = o->entry_count++;
-    o->entries[e] = (outbox_entry){.id = id};
+    o->entries[e] = (outbox_entry){.id = id, .moved = (uint32_t)o->batches};
     aoi_index_add(&o->by_id, aoi_id_hash(&o->hash_key, id), e);
     return o->entries + e;
 }
