@@ -253,6 +253,32 @@ describe("triggers that are saved", function()
     assert.equal(1, #copy:nodes(1)) -- that of the saved ones is gone
   end)
 
+  it("lose a target that lingers as soon as it is gone, in a space that was loaded or made anew", function()
+    handlers.slow = { radius = 5, linger = 9, leave = handlers.zone.leave }
+    local first = aoi.new { delivery = "deferred" }
+    for id = 1, 2 do first:enter(id, id, 0) end
+    local former = trigger.new(first, handlers)
+    former:add(1, "slow")
+    first:flush()
+    first:move(2, 50, 0)
+    first:flush()
+    local data, bytes = former:save(), first:save()
+    for _, gone in ipairs { "then", "before" } do
+      local copy = aoi.load(bytes)
+      local again = trigger.new(copy, handlers)
+      if gone == "before" then copy:leave(2) end
+      again:load(data)
+      if gone == "then" then
+        assert.equal("lingering", again:get(1, "slow"):explain(2).state)
+        copy:leave(2)
+      end
+      copy:enter(2, 50, 0) -- another entity
+      copy:flush()
+      assert.equal("leave 1>2", take())
+      assert.equal(0, again:get(1, "slow"):count())
+    end
+  end)
+
   it("are refused while events wait, or are drained and not dispatched", function()
     local deferred = aoi.new { delivery = "deferred" }
     triggers = trigger.new(deferred, handlers)

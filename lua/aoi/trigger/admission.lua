@@ -112,11 +112,14 @@ end
 -- make the target leave before the node's enter event is delivered. With `outside` the second node sees it anyway.
 local function is_shown(t) return t.linger and not t.outside end
 
+--- The area of the second node of a trigger with `linger`: it sees nothing by itself.
+function admission.shown_area(t) return { radius = 0, mask = 0, label = t.label } end
+
 --- Makes the second node see a target.
 function admission.show(t, target)
   local set, space = t.set, t.set.space
   if not reserved.has_node(space, t.id, t.second) then
-    space:add_node(t.id, t.second, { radius = 0, mask = 0, label = t.label }, set.enter, set.leave)
+    space:add_node(t.id, t.second, admission.shown_area(t), set.enter, set.leave)
   end
   if alive(t) and space:has(target) then space:override(t.id, t.second, target, "show") end
 end

@@ -342,22 +342,6 @@ local function load_inside(t, s, shift, timers)
   return seen
 end
 
--- Adds a node with overrides: reports the net change of `adopt` and `override`.
-local function adopt_with(set, t, area, seen, overrides)
-  local net, relay = {}, {}
-  function relay.enter(_, target) net[target] = (net[target] or 0) + 1 end
-  function relay.leave(_, target) net[target] = (net[target] or 0) - 1 end
-  set.space:adopt(t.id, t.node, area, seen, relay)
-  for i = 1, #overrides, 2 do set.space:override(t.id, t.node, overrides[i], overrides[i + 1]) end
-  relay.enter, relay.leave = set.enter, set.leave
-  for target, n in pairs(net) do
-    if n < 0 then set.leave(t.id, target, t.node) end
-  end
-  for target, n in pairs(net) do
-    if n > 0 then set.enter(t.id, target, t.node) end
-  end
-end
-
 -- Adds the node, in place of the one that was in the loaded space. Returns { error } if a handler of that one raised.
 local function install(set, t, s, seen)
   local space, overrides, ok, err = set.space, {}, true, nil
@@ -367,7 +351,7 @@ local function install(set, t, s, seen)
   end
   local in_area = t.outside and s.near or seen
   if #overrides > 0 then
-    adopt_with(set, t, s.area, in_area, overrides)
+    second.adopt(t, t.node, s.area, in_area, overrides)
   else
     space:adopt(t.id, t.node, s.area, in_area, set.enter, set.leave)
   end

@@ -82,6 +82,25 @@ function second.install(t, area, add_first)
   if not ok then error(err, 0) end
 end
 
+--- Adds a node with overrides: reports the net change of `adopt` and `override`.
+-- @param overrides target, how, ...
+function second.adopt(t, node, area, seen, overrides)
+  local set, net, relay = t.set, {}, {}
+  function relay.enter(_, target) net[target] = (net[target] or 0) + 1 end
+  function relay.leave(_, target) net[target] = (net[target] or 0) - 1 end
+  set.space:adopt(t.id, node, area, seen, relay)
+  for i = 1, #overrides, 2 do
+    if set.space:has(overrides[i]) then set.space:override(t.id, node, overrides[i], overrides[i + 1]) end
+  end
+  relay.enter, relay.leave = set.enter, set.leave
+  for target, n in pairs(net) do
+    if n < 0 then set.leave(t.id, target, node) end
+  end
+  for target, n in pairs(net) do
+    if n > 0 then set.enter(t.id, target, node) end
+  end
+end
+
 --- Replaces the second node of a loaded trigger, which may be in the space that was loaded, by a new one.
 -- @param seen the targets with visits that its nodes have seen
 function second.load(t, s, seen)
@@ -96,7 +115,11 @@ function second.load(t, s, seen)
     for _, target in ipairs(s.near) do all[#all + 1] = target end
     return add(t, all)
   end
-  for _, visit in ipairs(s.visits) do admission.show(t, visit.target) end
+  local targets, shown = {}, {}
+  for i, visit in ipairs(s.visits) do
+    targets[i], shown[2 * i - 1], shown[2 * i] = visit.target, visit.target, "show"
+  end
+  if #targets > 0 then second.adopt(t, t.second, admission.shown_area(t), targets, shown) end
 end
 
 --- Removes the second node, if there is one.
