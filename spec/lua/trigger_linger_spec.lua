@@ -228,6 +228,27 @@ for _, engine in ipairs { "list", "grid" } do
         end)
       end
 
+      for _, case in ipairs { { 50, 0, "enter 2" }, { 0, 50, "" } } do
+        it("are right where a handler cancels what waits for the area, at " .. case[1], function()
+          local from, to = case[1], case[2]
+          f.open {}
+          space, triggers = f.space, f.triggers
+          space:enter(1, 0, 0)
+          space:enter(2, from, 0)
+          space:enter(3, 0, 90)
+          local t = f.add({ radius = 10, outside = true, mask = 2 }, { "enter", "leave" })
+          space:add_node(3, 1, 0, function(_, id)
+            if id == 5 then return space:move(2, from, 0) end
+            space:set_kind(2, 2)
+            space:enter(5, 0, 90)
+            space:move(2, to, 0)
+          end)
+          space:enter(4, 0, 90)
+          assert.equal(case[3], take())
+          assert.equal(from == 50, t:has(2))
+        end)
+      end
+
       it("follow the area and the mask", function()
         local t = f.add({ radius = 10, outside = true, keep = 20 }, EVENTS)
         take()

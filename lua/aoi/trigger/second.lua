@@ -128,15 +128,31 @@ function second.remove(t)
   if t.second and registry.alive_at(set, set.base - t.second, t.id) then set.space:remove_node(t.id, t.second) end
 end
 
+local function override(t, target, how)
+  local space = t.set.space
+  if space:has(target) and reserved.has_node(space, t.id, t.second) then
+    space:override(t.id, t.second, target, how)
+  end
+end
+
+-- A target may have left the area. A handler may still cancel the pending events about it, and no event follows then:
+-- the second node loses it and sees it again, behind those events, and this function is called again.
+local function come_out(t, target)
+  if t.visits[target] then return admission.arrive(t, target) end
+  local near, far = t.set.space:explain(t.id, t.node, target), t.set.space:explain(t.id, t.second, target)
+  if far.sees and far.pending then return end -- with that enter this function is called
+  if not (near.pending or far.pending) then return far.sees and not near.sees and admission.arrive(t, target) end
+  t.again = t.again or {}
+  t.again[target] = true
+  override(t, target, "hide")
+end
+
 --- Processes an enter event of a node of a trigger with visits; `slot` is that of the node.
 function second.arrive(set, slot, target)
   local t = set.triggers[slot]
-  if slot == t.slot then
-    if t.outside then return admission.depart(t, target) end
-    return admission.arrive(t, target)
-  elseif t.outside and second.covers(t, target) then
-    return admission.arrive(t, target)
-  end
+  if slot ~= t.slot then return t.outside and come_out(t, target) end
+  if t.outside then return admission.depart(t, target) end
+  return admission.arrive(t, target)
 end
 
 -- Whether a visit belongs to the present entity of the target's id, which is outside of the area: then the leave event
@@ -146,16 +162,17 @@ local function is_of_new_life(t, visit)
   return t.outside and life ~= true and life == visit.life and second.covers(t, visit.target)
 end
 
--- Whether the second node's enter is still pending: no leave follows until it has been delivered.
-local function is_due(t, target) return t.set.space:explain(t.id, t.second, target).pending end
-
 --- Processes a leave event in the same way.
 function second.depart(set, slot, target)
   local t = set.triggers[slot]
   if slot == t.slot then
     if not t.outside then return admission.depart(t, target) end
-    if second.covers(t, target) and not is_due(t, target) then return admission.arrive(t, target) end
+    return come_out(t, target)
   else
+    if t.again and t.again[target] then
+      t.again[target] = nil
+      override(t, target, nil)
+    end
     local visit = t.visits[target]
     if not visit or is_of_new_life(t, visit) then return end
     if t.outside or visits.lingers(visit) then return admission.depart(t, target, true) end
