@@ -481,7 +481,7 @@ function command.run(argv)
   end
   local good, result = pcall(command[args.command], args)
   if good then return result end
-  local damage = type(result) == "string" and result:match "the journal does not fit the space: .*"
+  local damage = type(result) == "string" and result:match "the journal does not fit .*"
   if damage then result = { why = args.file .. ": " .. damage } end
   if type(result) ~= "table" or not result.why then error(result, 0) end
   io.stderr:write("aoi: ", tostring(result.why), "\n")

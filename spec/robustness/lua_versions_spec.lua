@@ -1,5 +1,6 @@
 -- What depends on the version of Lua: each test asserts the behaviour of the version that runs it.
 local aoi = require "aoi"
+local journal = require "aoi.journal"
 
 local compile = loadstring or load -- luacheck: ignore
 local is_jit = type(jit) == "table" -- luacheck: ignore
@@ -99,6 +100,40 @@ describe("ids on " .. (is_jit and jit.version or _VERSION), function() -- luache
       assert.is_truthy(err:find("integer expected, got cdata", 1, true), err)
     end)
   end
+end)
+
+describe("ids that were saved on a Lua with integers", function()
+  local function bytes(hex)
+    return (hex:gsub("%x%x", function(digits) return string.char(tonumber(digits, 16)) end))
+  end
+
+  local function zeros(n) return ("0"):rep(n) end
+  local HEAD = "414f4953010200046c697374" .. zeros(16)
+  local SNAPSHOTS = { -- of an entity, perhaps with a node; whether all ids are within 2^53
+    [HEAD .. "0001808080808080802001" .. zeros(33) .. "100ffffffffffffff1f00000000000000f03f00000000003c164d8f"] = true,
+    [HEAD .. "0001828080808080802001" .. zeros(45) .. "8fa9bba"] = false,
+    [HEAD .. "0001ffffffffffffffffff0101" .. zeros(44) .. "46aff7f0"] = false,
+    [HEAD .. "0001feffffffffffffffff0101" .. zeros(44) .. "b53f05c6"] = false,
+    [HEAD .. "00010201" .. zeros(33) .. "100828080808080802000000000000000f03f00000000003619653a"] = false,
+  }
+  local JOURNALS = { -- enter, enter_many
+    "00000000000000000495c892fd0003922fc05210828080808080802001" .. zeros(33) .. "4039b149230",
+    "00000000000000000495c892fd0003922fc05215020102" .. zeros(32) .. "828080808080802" .. zeros(34) .. "4032ad6a498",
+  }
+
+  it("are whole, or an error", function()
+    for hex, holds in pairs(SNAPSHOTS) do
+      local ok, why = pcall(aoi.load, bytes(hex))
+      assert.equal(holds or has_integers, ok, why)
+      if not ok then assert.matches("snapshot: an id is beyond 2^53, and this Lua has no integers", why, 1, true) end
+    end
+    for _, calls in ipairs(JOURNALS) do
+      local player = journal.open(bytes("414f494a01011c" .. HEAD .. calls))
+      local ok, why = pcall(player.step, player)
+      assert.equal(has_integers, ok, why)
+      if not ok then assert.matches("the journal does not fit this Lua: an id is beyond 2^53", why, 1, true) end
+    end
+  end)
 end)
 
 describe("a handler that yields on " .. _VERSION, function()

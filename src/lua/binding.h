@@ -265,6 +265,10 @@ typedef struct laoi_loading { /* how the nodes of a space that is loaded or play
 
 bool laoi_give_handlers(void *ud, aoi_loaded_node *n); /* for aoi_load_options; ud: laoi_loading */
 
+/* What is wrong with the ids of a space that was loaded or played: before Lua 5.3 a number does not hold all; or NULL.
+ * Looks at all entities and nodes there. */
+const char *laoi_ids_fault(const aoi_space *s);
+
 /* ---- journals; journal_methods.c ----------------------------------------------------------------------------------- */
 
 void laoi_open_journal(lua_State *L, int space_meta);  /* pushes the table aoi.core.journal */

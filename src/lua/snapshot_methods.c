@@ -110,6 +110,20 @@ bool laoi_give_handlers(void *ud, aoi_loaded_node *n) {
     return !g->failed;
 }
 
+const char *laoi_ids_fault(const aoi_space *s) {
+#if LUA_VERSION_NUM < 503
+    const int64_t last = INT64_C(9007199254740992);
+    int64_t entity, node, entity_above, node_above;
+    aoi_lowest_ids(s, INT64_MIN, -last, &entity, &node);
+    aoi_lowest_ids(s, last + 1, INT64_MAX, &entity_above, &node_above);
+    if (entity < -last || node < -last || entity_above < INT64_MAX || node_above < INT64_MAX ||
+        !AOI_IS_NULL(aoi_find(s, INT64_MAX)))
+        return "an id is beyond 2^53, and this Lua has no integers";
+#endif
+    (void)s;
+    return NULL;
+}
+
 static const char *engine_option(lua_State *L) {
     aoi_options o;
     if (lua_isnoneornil(L, LOAD_OPTIONS)) return NULL;
@@ -137,6 +151,7 @@ int laoi_load(lua_State *L) {
     o.alloc = g.b->alloc;
     o.alloc_ud = g.b->ud;
     int result = aoi_load(bytes, size, &o, &core, &fault);
+    if (result == AOI_OK && (fault = laoi_ids_fault(core)) != NULL) aoi_close(core), result = AOI_EVALUE;
     if (result == AOI_OK) {
         laoi_adopt_core(g.b, core);
         lua_settop(L, LOADED);
