@@ -74,9 +74,10 @@ end
 function checks.is_open(space) return (pcall(space.count, space)) end
 
 --- Expects an open space.
-function checks.open(space)
+-- @param level as for `error`, counted from the caller of this function; 2 without it
+function checks.open(space, level)
   local ok, err = pcall(space.count, space)
-  if not ok then error(err, 3) end
+  if not ok then error(err, (level or 2) + 1) end
 end
 
 --- Expects a space, or an object with its methods, as the first argument of a module's `new`.

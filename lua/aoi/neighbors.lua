@@ -203,6 +203,7 @@ end
 function Neighbors:remove(id)
   checks.self(self, Neighbors, "remove", "near:remove(id)")
   checks.id(id, 1, "remove")
+  checks.open(self.space)
   local watcher = watcher_of(self, id)
   if not watcher then return false end
   self.by_id[id] = nil
@@ -217,6 +218,7 @@ end
 function Neighbors:node(id)
   checks.self(self, Neighbors, "node", "near:node(id)")
   checks.id(id, 1, "node")
+  checks.open(self.space)
   local watcher = watcher_of(self, id)
   return watcher and watcher.node
 end
@@ -412,6 +414,7 @@ end
 function Neighbors:sync(send)
   checks.self(self, Neighbors, "sync", "near:sync(send)")
   checks.type(send, "function", 1, "sync")
+  checks.open(self.space)
   if not self.clients then make_clients(self) end
   for id, watcher in pairs(self.late) do make_client(self, id, watcher) end
   self:tick()
@@ -433,6 +436,7 @@ end
 ---@return table<string, integer>
 function Neighbors:stats()
   checks.self(self, Neighbors, "stats", "near:stats()")
+  checks.open(self.space)
   local stats = { watchers = 0, neighbors = 0, targets = 0, changes = 0 }
   for node, watcher in pairs(self.by_node) do
     if alive(self, watcher) then

@@ -255,6 +255,7 @@ function Sight:remove(name, id)
   checks.self(self, Sight, "remove", "sight:remove(team, id)")
   local side = side_of(self, name, "remove")
   checks.id(id, 2, "remove")
+  checks.open(self.space)
   local node = node_of(self, side, id)
   if side then side.nodes[id] = nil end
   if node then self.space:remove_node(id, node) end
@@ -269,6 +270,7 @@ function Sight:node(name, id)
   checks.self(self, Sight, "node", "sight:node(team, id)")
   local side = side_of(self, name, "node")
   checks.id(id, 2, "node")
+  checks.open(self.space)
   return node_of(self, side, id)
 end
 
@@ -278,6 +280,7 @@ end
 function Sight:bush(points)
   checks.self(self, Sight, "bush", "sight:bush(points)")
   checks.type(points, "table", 1, "bush")
+  checks.open(self.space)
   local space, low, high, n = self.space, { math.huge, math.huge }, { -math.huge, -math.huge }, #points
   for i = 1, math.min(n, 128) do
     local v, axis = points[i], 2 - i % 2

@@ -183,6 +183,7 @@ end
 
 local function expect_open(set)
   if set.closed then error("attempt to use a closed set of triggers", 3) end
+  checks.open(set.space, 3)
 end
 
 --- A set of triggers on one space.
@@ -263,6 +264,7 @@ end
 function Triggers:refresh(target)
   checks.self(self, Triggers, "refresh", "triggers:refresh(target)")
   checks.id(target, 1, "refresh")
+  checks.open(self.space)
   steps.run(self)
   if not self.space:has(target) then return end
   local pairs_of, n = self.space:viewers(target)
@@ -339,7 +341,6 @@ end
 function Triggers:load(data, filters)
   checks.self(self, Triggers, "load", "triggers:load(data)")
   expect_open(self)
-  if not checks.is_open(self.space) then error("'load': the space is closed", 2) end
   checks.type(data, "table", 1, "load")
   if filters ~= nil then checks.type(filters, "function", 2, "load") end
   local own, why = saved.check(self, data, filters)
@@ -539,6 +540,7 @@ function Trigger:explain(target)
   checks.self(self, Trigger, "explain", "trigger:explain(target)")
   checks.id(target, 1, "explain")
   local space = self.set.space
+  checks.open(space)
   local it = self.outside and space:explain(self.id, self.second, target)
   if not it or it.sees then it = (self.sight or space):explain(self.id, self.node, target) end
   it.name, it.state = tostring(self.name), state_of(self, target)

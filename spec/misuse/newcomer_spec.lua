@@ -695,6 +695,14 @@ local MISTAKES = {
     w.space:close()
     w.triggers:add(1, "alert")
   end },
+  { "a region of a closed space", "attempt to use a closed space", function(w)
+    w.space:close()
+    w.triggers:region("bell")
+  end },
+  { "a filter asked again on a closed space", "attempt to use a closed space", function(w)
+    w.space:close()
+    w.triggers:refresh(2)
+  end },
   { "a team that is nan", "#1 to 'add' (a team expected, got nan)", function(w) w.team:add(nan, 2, 5) end },
   { "walls of a team as options", "#3 to 'new' (nothing expected, got table)",
     function(w) return (team.new(w.space, {}, { sight = w.walls })) end },
@@ -702,6 +710,22 @@ local MISTAKES = {
   { "teams of a closed space", "attempt to use a closed space", function(w)
     w.space:close()
     w.team:tick()
+  end },
+  { "a bush on a closed space", "attempt to use a closed space", function(w)
+    w.space:close()
+    w.team:bush { 0, 0, 1, 0, 1, 1 }
+  end },
+  { "a watcher of a team on a closed space", "attempt to use a closed space", function(w)
+    w.space:close()
+    w.team:remove("red", 1)
+  end },
+  { "lists of a closed space", "attempt to use a closed space", function(w)
+    w.space:close()
+    w.near:remove(1)
+  end },
+  { "clients of lists of a closed space", "attempt to use a closed space", function(w)
+    w.space:close()
+    w.near:sync(noop)
   end },
   { "an odd bush", "x and y of 3 to 64 corners expected", function(w) w.team:bush { 0, 0, 1, 0, 1 } end },
   { "options for a list", "#3 to 'add' (nothing expected, got table)", function(w) w.near:add(2, 5, {}) end },
