@@ -63,6 +63,8 @@ describe("sync:explain", function()
     told = past:explain(1, 2)
     assert.equal("wall", told.views[1].why)
     assert.equal(wall, told.views[1].wall)
+    assert.same({ 1.5, 0 }, { told.views[1].x, told.views[1].y })
+    assert.matches(", by wall 1 at 1.5, %-?0", tostring(told))
   end)
 
   it("says which fields are lacked, with tiers and budgets", function()

@@ -147,6 +147,7 @@ void laoi_set_string(lua_State *L, const char *name, const char *v);
 void laoi_set_flag(lua_State *L, const char *name, bool v);
 void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a); /* as a table that laoi_area accepts */
 void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanation *e, const int64_t *ids);
+void laoi_push_sight_explanation(lua_State *L, const laoi_space *b, const aoi_sight_explanation *e, const int64_t *ids);
 /* Calls `read` for each key of the optional table at i, with the value on top; it returns false for an unknown key. */
 typedef bool laoi_read_option(lua_State *L, int i, const char *name, void *ud);
 void laoi_read_options(lua_State *L, int i, laoi_read_option *read, void *ud);

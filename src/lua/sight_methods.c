@@ -260,17 +260,22 @@ static int g_viewers(lua_State *L) {
     return laoi_answer(L, g->space, g_viewers, 3, result, &a);
 }
 
+void laoi_push_sight_explanation(lua_State *L, const laoi_space *b, const aoi_sight_explanation *e,
+                                 const int64_t *ids) {
+    static const char *const axes[] = {"x", "y", "z"};
+    laoi_push_explanation(L, b, &e->e, ids);
+    if (!e->wall) return;
+    laoi_set_integer(L, "wall", e->wall);
+    for (int a = 0; a < b->dims; a++) laoi_set_number(L, axes[a], e->at[a]);
+}
+
 int laoi_sight_explain(lua_State *L, laoi_space *b, aoi_sight *g, int i) {
     int64_t ids[3];
     aoi_sight_explanation e;
-    static const char *const axes[] = {"x", "y", "z"};
     for (int k = 0; k < 3; k++) ids[k] = laoi_integer(L, i + k);
     laoi_settle_moves(L, b);
     aoi_sight_explain(g, ids[0], ids[1], ids[2], &e);
-    laoi_push_explanation(L, b, &e.e, ids);
-    if (!e.wall) return 1;
-    laoi_set_integer(L, "wall", e.wall);
-    for (int a = 0; a < b->dims; a++) laoi_set_number(L, axes[a], e.at[a]);
+    laoi_push_sight_explanation(L, b, &e, ids);
     return 1;
 }
 

@@ -41,8 +41,7 @@ static void put_views(lua_State *L, const laoi_sync *y, int64_t client, int64_t 
         if (aoi_sync_sight(y->core)) aoi_sight_explain(aoi_sync_sight(y->core), client, ids[1], target, &e);
         else aoi_explain(y->space->core, client, ids[1], target, &e.e);
         lua_pushliteral(L, " ");
-        laoi_push_explanation(L, y->space, &e.e, ids);
-        if (e.wall) laoi_set_integer(L, "wall", e.wall);
+        laoi_push_sight_explanation(L, y->space, &e, ids);
         lua_pushvalue(L, -1);
         lua_rawseti(L, table + 1, (int)++n);
         (void)luaL_callmeta(L, -1, "__tostring");
