@@ -249,6 +249,32 @@ for _, engine in ipairs { "list", "grid" } do
         end)
       end
 
+      if _VERSION > "Lua 5.2" then
+        it("go on where a handler suspends set_area for ever", function()
+          f.open {}
+          space, triggers = f.space, f.triggers
+          space:enter(1, 0, 0)
+          local t = f.add({ radius = 10, outside = true }, { "enter", "leave" })
+          space:enter(3, 0, 50)
+          local calls = 0
+          space:add_node(3, 1, 1, function()
+            calls = calls + 1
+            if calls == 1 then error("planned", 0) end
+            coroutine.yield()
+          end)
+          pcall(space.enter_many, space, { 4, 0, 50, 5, 0, 50 }) -- an event of that node waits
+          local co = coroutine.create(function() t:set_area(60) end)
+          assert.is_true(coroutine.resume(co))
+          take()
+          space:enter(6, 100, 0)
+          assert.matches("enter 6", take())
+          assert.is_true(coroutine.resume(co))
+          space:move(6, 0, 0)
+          assert.equal("leave 6", take())
+          assert.equal(0, triggers:stats().late)
+        end)
+      end
+
       it("follow the area and the mask", function()
         local t = f.add({ radius = 10, outside = true, keep = 20 }, EVENTS)
         take()

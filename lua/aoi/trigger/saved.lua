@@ -383,15 +383,14 @@ end
 --- Adds the triggers of checked data.
 -- @param new new(set, name, options): makes a trigger without an entity
 function saved.load(set, data, filters, new)
-  local shift, timers, failed = set.time - data.time, {}, nil
-  steps.hold(set)
+  local shift, timers, failed, hold = set.time - data.time, {}, nil, steps.hold(set)
   for i, s in ipairs(data.triggers) do
     local raised = load_trigger(set, new, s, filters[i], shift, timers)
     failed = failed or raised
   end
   table.sort(timers, function(a, b) return a[1] < b[1] end)
   for _, timer in ipairs(timers) do set.timers:set(timer[2], timer[3]) end
-  steps.release(set)
+  steps.release(set, hold)
   if failed then error(failed[1], 0) end
 end
 

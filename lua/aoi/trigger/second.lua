@@ -48,14 +48,14 @@ end
 -- @param area a correct area
 function second.set_area(t, area, mask, layers)
   area.mask, area.layers = nil, ALL
-  steps.hold(t.set)
+  local hold = steps.hold(t.set, coroutine.running())
   local ok, err = pcall(t.set.space.set_area, t.set.space, t.id, t.node, area)
   if ok or err ~= "not enough memory" then -- of a handler's error the area is changed
     t.mask, t.layers = mask, layers
     local also, why = pcall(second.set_mask, t)
     if ok then ok, err = also, why end
   end
-  steps.release(t.set)
+  steps.release(t.set, hold)
   if not ok then error(err, 0) end
 end
 

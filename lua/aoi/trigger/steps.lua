@@ -20,7 +20,9 @@ local steps = {}
 function steps.new() return { n = 0, stack = {}, top = 0, queue = {}, first = 1, last = 0 } end
 
 --- Removes all steps.
-function steps.clear(work) work.n, work.stack, work.top, work.queue, work.first, work.last = 0, {}, 0, {}, 1, 0 end
+function steps.clear(work)
+  work.n, work.held, work.stack, work.top, work.queue, work.first, work.last = 0, nil, {}, 0, {}, 1, 0
+end
 
 --- Puts a step on the stack.
 local function push(set, step, slot, id, target)
@@ -55,10 +57,20 @@ local function take(work)
   return step, slot, id, target
 end
 
+-- Ends a hold, which counts as a step.
+local function drop_hold(work) work.held, work.n = nil, work.n - 1 end
+
+-- Whether a call holds the steps. One in a coroutine that is suspended no longer does: it may never be resumed.
+local function is_held(work)
+  local by = work.held
+  if by and by ~= true and coroutine.status(by) == "suspended" then drop_hold(work) end
+  return work.held ~= nil
+end
+
 --- Runs all steps. Those of removed triggers are dropped.
 local function run(set)
   local work = set.steps
-  if work.held then return end
+  if is_held(work) then return end
   while work.n > 0 do
     local step, slot, id, target = take(work)
     local t = set.triggers[slot]
@@ -71,15 +83,20 @@ end
 steps.push, steps.run = push, run
 
 --- Queues all events until `release`.
-function steps.hold(set)
+-- @param by the running coroutine, if the hold may end as soon as that is suspended
+-- @return what `release` takes: nil within another hold
+function steps.hold(set, by)
   local work = set.steps
-  work.held, work.n = true, work.n + 1
+  if is_held(work) then return nil end
+  work.held, work.n = by or true, work.n + 1
+  return work.held
 end
 
 --- Ends `hold` and runs all steps.
-function steps.release(set)
+-- @param hold what `hold` returned
+function steps.release(set, hold)
   local work = set.steps
-  work.held, work.n = nil, work.n - 1
+  if hold and work.held == hold then drop_hold(work) end
   return run(set)
 end
 
