@@ -39,10 +39,11 @@ function reserved.base(space) return counter_of(space).old_node end
 --- A node id that no node and no pending event of this space has.
 function reserved.node(space) return next_id(space, "node") end
 
---- An id that no entity of this space has.
-function reserved.entity(space)
+--- Enters an entity of kind 0 at a place, with z in 3D only; returns its id, which no entity of this space has had.
+function reserved.entity(space, x, y, z)
   local id
   repeat id = next_id(space, "entity") until not space:has(id)
+  if z then space:enter(id, x, y, z, 0) else space:enter(id, x, y, 0) end
   return id
 end
 

@@ -291,8 +291,7 @@ function Sight:bush(points)
   local x, y = low[1] / 2 + high[1] / 2, low[2] / 2 + high[2] / 2 -- sums may overflow
   local corners = {}
   for i = 1, n do corners[i] = points[i] - (i % 2 == 1 and x or y) end
-  local id = reserved.entity(space)
-  if checks.dimensions(space) == 3 then space:enter(id, x, y, 0, 0) else space:enter(id, x, y, 0) end
+  local id = reserved.entity(space, x, y, checks.dimensions(space) == 3 and 0 or nil)
   local area = { shape = "polygon", points = corners, layers = -1 } -- all layers, not those of the bush
   checks.call("bush", { [4] = 1 }, space.add_node, space, id, reserved.node(space), area, self.in_bush)
   return id

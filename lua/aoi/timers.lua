@@ -75,6 +75,15 @@ function Timers:shift(by)
   for i = 1, self.n do self.heap[i].place = i end
 end
 
+--- The place of each set timer in the order in which they were set: 1, 2, 3 ... by record.
+function Timers:ranks()
+  local list, ranks = {}, {}
+  for i = 1, self.n do list[i] = self.heap[i] end
+  table.sort(list, function(a, b) return a.order < b.order end)
+  for i, record in ipairs(list) do ranks[record] = i end
+  return ranks
+end
+
 --- Removes and returns the earliest timer if it is due at `now`; nil otherwise.
 function Timers:take(now)
   local first = self.heap[1]

@@ -171,9 +171,8 @@ local function install(set, t, id, area)
   if family and family[t.name] then
     checks.fail(2, "add", ("entity %s already has a trigger '%s'"):format(tostring(id), t.name), 3)
   end
-  t.id, t.node, area.label = id, reserved.node(set.space), t.label
-  second.prepare(t)
-  registry.insert(set, t)
+  area.label = t.label
+  registry.insert(set, t, id)
   second.install(t, area, function(own)
     local of = t.sight or set.space
     local add = t.sight and of.add or of.add_node
@@ -219,8 +218,7 @@ function Triggers:region(name, options)
   local o = check.read(self, name, options, true)
   local space, high = self.space, checks.dimensions(self.space) == 3
   if (o.z ~= nil) ~= high then check.fail("z", high and "required in 3D" or "the space is 2D", 2) end
-  local id = reserved.entity(space)
-  if high then space:enter(id, o.x, o.y, o.z, 0) else space:enter(id, o.x, o.y, 0) end -- of kind 0
+  local id = reserved.entity(space, o.x, o.y, o.z)
   local t = new_trigger(self, name, o)
   t.is_region = true
   install(self, t, id, o.area)

@@ -89,8 +89,10 @@ function registry.family(set, id)
   return set.families[id]
 end
 
---- Registers a trigger with `name`, `id` and a new node `node`, optionally another one, `second`.
-function registry.insert(set, t)
+--- Registers a trigger of an entity, with the id of a new node, `node`, and of another one if it needs two, `second`.
+function registry.insert(set, t, id)
+  t.id, t.node = id, reserved.node(set.space)
+  t.second = (t.outside or t.linger) and reserved.node(set.space) or nil
   t.slot, t.place = set.base - t.node, #set.all + 1
   set.triggers[t.slot], set.names[t.slot], set.inside[t.slot] = t, not t.visits and t.name, 0
   if t.second then set.triggers[set.base - t.second], set.names[set.base - t.second] = t, false end

@@ -29,22 +29,21 @@ local OPTIONS = { "mask", "layers", "interval", "after", "once", "linger", "outs
 
 -- Saving ------------------------------------------------------------------------------------------------------------
 
-local function save_visit(visit)
+local function save_visit(visit, ranks)
   local inside = visit.state == visits.INSIDE
   return {
     target = visit.target, state = visit.state,
     since = inside and visit.since or nil, stays = inside and visit.stays or nil,
-    stay = visit.stay.place and visit.stay.order or nil, dwell = visit.dwell.place and visit.dwell.order or nil,
-    linger = visits.lingers(visit) and visit.linger.order or nil,
+    stay = ranks[visit.stay], dwell = ranks[visit.dwell], linger = ranks[visit.linger],
     due = visits.lingers(visit) and visit.linger.due or nil,
   }
 end
 
-local function save_visits(t)
+local function save_visits(t, ranks)
   local list = {}
   local visit = t.head
   while visit do
-    list[#list + 1] = save_visit(visit)
+    list[#list + 1] = save_visit(visit, ranks)
     visit = visit.next
   end
   local others = {}
@@ -52,7 +51,7 @@ local function save_visits(t)
     if v.state ~= visits.WAITING then others[#others + 1] = target end
   end
   table.sort(others) -- for reproducible data
-  for _, target in ipairs(others) do list[#list + 1] = save_visit(t.visits[target]) end
+  for _, target in ipairs(others) do list[#list + 1] = save_visit(t.visits[target], ranks) end
   return list
 end
 
@@ -72,7 +71,8 @@ local function known_by_nodes(t, in_area)
 end
 
 -- Returns nil if the trigger has not processed all events of its nodes: they were drained and not dispatched.
-local function save_trigger(t)
+-- @param ranks of the timers, see Timers:ranks
+local function save_trigger(t, ranks)
   local set = t.set
   local space = set.space
   local seen, n = space:view(t.id, t.node)
@@ -85,7 +85,7 @@ local function save_trigger(t)
     s.targets = seen
     return s
   end
-  s.visits = save_visits(t)
+  s.visits = save_visits(t, ranks)
   if t.outside then
     table.sort(seen)
     s.near = seen
@@ -94,23 +94,8 @@ local function save_trigger(t)
   if t.limit < math.huge then s.limit = t.limit end
   if t.cooldown > 0 then s.cooldown = t.cooldown end
   if t.ready > set.time or t.gate.place then s.ready = t.ready end
-  s.gate = t.gate.place and t.gate.order or nil
+  s.gate = ranks[t.gate]
   return s
-end
-
--- Replaces the orders of timers by 1, 2, 3 ... `set` lists { table, field } for each.
-local function number_timers(list)
-  local set = {}
-  for _, s in ipairs(list) do
-    if s.gate then set[#set + 1] = { s, "gate" } end
-    for _, visit in ipairs(s.visits or {}) do
-      if visit.stay then set[#set + 1] = { visit, "stay" } end
-      if visit.dwell then set[#set + 1] = { visit, "dwell" } end
-      if visit.linger then set[#set + 1] = { visit, "linger" } end
-    end
-  end
-  table.sort(set, function(a, b) return a[1][a[2]] < b[1][b[2]] end)
-  for i, timer in ipairs(set) do timer[1][timer[2]] = i end
 end
 
 --- The triggers of a set as data; nil and the reason if they cannot be saved now.
@@ -118,15 +103,14 @@ function saved.save(set)
   registry.sweep_all(set)
   local waiting = set.space:stats().pending + set.steps.n
   if waiting > 0 then return nil, ("%d events or calls wait: deliver them first"):format(waiting) end
-  local list, order = {}, {}
+  local list, order, ranks = {}, {}, set.timers:ranks()
   for i, t in ipairs(set.all) do order[i] = t end
   table.sort(order, function(a, b) return a.slot < b.slot end)
   for i, t in ipairs(order) do
     if t.sight then return nil, ("trigger '%s' sees past walls, which cannot be saved"):format(t.name) end
-    list[i] = save_trigger(t)
+    list[i] = save_trigger(t, ranks)
     if not list[i] then return nil, "events wait that were drained: dispatch them first" end
   end
-  number_timers(list)
   return { version = VERSION, time = set.time, triggers = list }
 end
 
@@ -152,17 +136,19 @@ local function is_count(v) return check.is_whole(v) and v >= 0 and v < 2 ^ 53 en
 -- Field -> { check, whether it is required }.
 local DATA = { version = { function(v) return v == VERSION end, true }, time = { check.is_finite, true } }
 DATA.triggers = { is_list, true }
-local TRIGGER = {
-  id = { check.is_whole, true }, name = { function(v) return v ~= nil end, true }, node = { check.is_whole, true },
-  region = { is_list }, area = { is_table, true }, mask = { check.is_whole }, layers = { check.is_whole },
-  disabled = { is_true },
+local OF_VISITS = { -- beside `visits` only
   filter = { function(v) return v == "own" or v == "shared" end },
   interval = { check.is_positive }, after = { check.is_delay },
   limit = { is_index }, cooldown = { check.is_positive }, once = { is_true }, spent = { is_true },
   linger = { check.is_positive }, outside = { is_true }, second = { check.is_whole }, near = { is_list },
-  ready = { check.is_finite },
-  data = { function() return true end }, targets = { is_list }, visits = { is_list }, gate = { is_index },
+  ready = { check.is_finite }, gate = { is_index },
 }
+local TRIGGER = {
+  id = { check.is_whole, true }, name = { function(v) return v ~= nil end, true }, node = { check.is_whole, true },
+  region = { is_list }, area = { is_table, true }, mask = { check.is_whole }, layers = { check.is_whole },
+  disabled = { is_true }, data = { function() return true end }, targets = { is_list }, visits = { is_list },
+}
+for name, field in pairs(OF_VISITS) do TRIGGER[name] = field end
 local VISIT = {
   target = { check.is_whole, true }, state = { is_state, true }, since = { check.is_finite },
   stays = { is_count }, stay = { is_index }, dwell = { is_index }, linger = { is_index }, due = { check.is_finite },
@@ -187,6 +173,14 @@ local function target_fault(set, s, target, known)
   if not is_id(set, target) or target == s.id then return "bad target" end
   if known[target] then return "a target stands there twice" end
   known[target] = true
+end
+
+local function targets_fault(set, s, targets)
+  local known = {}
+  for _, target in ipairs(targets or {}) do
+    local fault = target_fault(set, s, target, known)
+    if fault then return fault end
+  end
 end
 
 -- Overdue timers are an error, since an update could fire them any number of times.
@@ -216,27 +210,17 @@ local function visits_fault(set, s, time)
   end
   if (s.second ~= nil) ~= (s.linger ~= nil or s.outside ~= nil) then return "bad 'second'" end
   if (s.near ~= nil) ~= (s.outside ~= nil) then return "bad 'near'" end
-  local near = {}
-  for _, target in ipairs(s.near or {}) do
-    local fault = target_fault(set, s, target, near)
-    if fault then return fault end
-  end
   if s.gate and not (s.ready and s.ready >= time and s.visits[1] and s.visits[1].state == "waiting") then
     return "bad 'gate'"
   end
+  return targets_fault(set, s, s.near)
 end
 
--- A trigger without visits has no option that needs them.
 local function plain_fault(set, s)
-  for _, name in ipairs { "filter", "interval", "after", "limit", "cooldown", "once", "spent", "ready", "gate",
-    "linger", "outside", "second", "near" } do
+  for name in pairs(OF_VISITS) do
     if s[name] ~= nil then return ("'%s' without 'visits'"):format(name) end
   end
-  local known = {}
-  for _, target in ipairs(s.targets or {}) do
-    local fault = target_fault(set, s, target, known)
-    if fault then return fault end
-  end
+  return targets_fault(set, s, s.targets)
 end
 
 local function are_bits(set, mask, layers)
@@ -362,10 +346,7 @@ end
 local function load_region(set, t, s)
   t.is_region = true
   if is_loaded(set, s) then return s.id end
-  local space, id = set.space, reserved.entity(set.space)
-  local x, y, z = s.region[1], s.region[2], s.region[3]
-  if z then space:enter(id, x, y, z, 0) else space:enter(id, x, y, 0) end
-  return id
+  return reserved.entity(set.space, s.region[1], s.region[2], s.region[3])
 end
 
 local function load_trigger(set, new, s, filter, shift, timers)
@@ -373,10 +354,7 @@ local function load_trigger(set, new, s, filter, shift, timers)
   for name, value in pairs(s) do o[name] = value end
   o.enabled, o.has_visits, o.filter = not s.disabled, s.visits ~= nil, filter or s.filter == "shared"
   local t = new(set, s.name, o)
-  t.id = s.region and load_region(set, t, s) or s.id
-  t.node = reserved.node(set.space)
-  second.prepare(t)
-  registry.insert(set, t)
+  registry.insert(set, t, s.region and load_region(set, t, s) or s.id)
   return install(set, t, s, load_inside(t, s, shift, timers))
 end
 

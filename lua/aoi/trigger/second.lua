@@ -59,11 +59,6 @@ function second.set_area(t, area, mask, layers)
   if not ok then error(err, 0) end
 end
 
---- Gives a trigger the id of its second node, if it needs one.
-function second.prepare(t)
-  t.second = (t.outside or t.linger) and reserved.node(t.set.space) or nil
-end
-
 -- Adds the second node of a trigger with `outside`.
 local function add(t, seen)
   local set, area = t.set, area_of(t)
