@@ -268,7 +268,7 @@ function Triggers:refresh(target)
   local pairs_of, n = self.space:viewers(target)
   for i = 2, 2 * n, 2 do
     local t = self.triggers[self.base - pairs_of[i]]
-    if t and t.filter then admission.refresh(t, target) end
+    if t and t.filter and pairs_of[i] == (t.second or t.node) then admission.refresh(t, target) end -- once per trigger
   end
 end
 
@@ -303,6 +303,7 @@ function Triggers:advance(dt)
   checks.self(self, Triggers, "advance", "triggers:advance(dt)")
   checks.finite(dt, 1, "advance")
   if dt < 0 then checks.fail(1, "advance", "number must not be negative") end
+  checks.finite(self.time + dt, 1, "advance")
   self.same = nil
   return self:update(self.time + dt)
 end

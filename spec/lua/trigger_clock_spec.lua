@@ -104,4 +104,11 @@ describe("the clock of triggers", function()
     for _ = 1, 200 do triggers:update(7) end -- a clock that stands
     for _ = 1, 200 do triggers:advance(0) end
   end)
+
+  it("advance refuses a time that overflows by its own name", function()
+    triggers:advance(1.7e308)
+    assert.error_matches(function() triggers:advance(1.7e308) end,
+      "bad argument #1 to 'advance' %(finite number expected, got inf%)")
+    assert.equal(1.7e308, triggers.time)
+  end)
 end)

@@ -300,10 +300,12 @@ describe("triggers that are saved", function()
 
   it("are refused where data is wrong, and then nothing has changed", function()
     handlers.timed = { radius = 10, interval = 1, after = 3, limit = 1, cooldown = 2 }
+    handlers.outer = { radius = 10, outside = true }
     space:move(3, 6, 0)
     triggers:add(1, "zone")
     triggers:add(2, "timed", { filter = odd })
     triggers:region("zone", { x = 0, y = 0 })
+    triggers:add(1, "outer")
     triggers:update(0.5)
     local text = text_of(triggers:save())
     local copy = aoi.load(space:save())
@@ -341,6 +343,7 @@ describe("triggers that are saved", function()
       { "visit 1: bad 'state'", function(_, _, b) b.visits[1].state = "about" end, 2 },
       { "bad 'region'", function(_, _, _, c) c.region[2] = 1 / 0 end, 3 },
       { "bad 'region'", function(_, _, _, c) c.region[3] = 1 end, 3 },
+      { "a target stands there twice", function(d) d.triggers[4].near = { 2, 2 } end, 4 },
     }
     for _, case in ipairs(cases) do
       local words = refusal(case[2], own)
@@ -352,7 +355,7 @@ describe("triggers that are saved", function()
       end
     end
     local again = trigger.new(copy, handlers)
-    assert.equal(3, again:load((loadstring or load)("return " .. text)(), own))
+    assert.equal(4, again:load((loadstring or load)("return " .. text)(), own))
   end)
 end)
 

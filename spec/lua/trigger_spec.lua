@@ -168,6 +168,29 @@ for _, engine in ipairs(aoi.engines()) do
       assert.equal(0, triggers:stats().refused)
     end)
 
+    it("refresh asks the filter once, of triggers with a second node, too", function()
+      local asked
+      local function filter()
+        asked = asked + 1
+        return true
+      end
+      for _, options in ipairs { {}, { linger = 5 }, { outside = true }, { outside = true, linger = 5 } } do
+        options.radius, options.filter, asked = 10, filter, 0
+        local t = add(options)
+        crowd(1)
+        if options.outside then go(2) else come(2) end
+        assert.equal("first 2, enter 2", take())
+        triggers:refresh(2)
+        assert.equal(2, asked)
+        if options.outside then come(2) else go(2) end
+        triggers:refresh(2)
+        assert.equal(options.linger and 3 or 2, asked)
+        t:remove()
+        space:leave(2)
+        take()
+      end
+    end)
+
     it("refresh takes the queue into account", function()
       local red = { [2] = true, [3] = true, [4] = true }
       add { radius = 10, limit = 1, filter = function(_, target) return red[target] end }

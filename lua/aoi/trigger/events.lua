@@ -65,30 +65,26 @@ local function leave_late(set, slot, id, target)
   return depart(set, slot, target)
 end
 
-local function queue(set, step, slot, id, target)
-  append(set, step, slot, id, target)
-  return run(set)
+-- Makes a handler for the events of one kind.
+-- @param plain, with_visits process an event of the two kinds of triggers
+-- @param late the step for both while others are pending
+local function handler(set, plain, with_visits, late)
+  local names, work, base = set.names, set.steps, set.base
+  return function(id, target, node)
+    local slot = base - node
+    local name = names[slot]
+    if work.n > 0 and name ~= nil then
+      append(set, late, slot, id, target)
+      return run(set)
+    end
+    if name then return plain(set, slot, name, id, target) end
+    if name == false then return with_visits(set, slot, target) end
+  end
 end
 
 --- Makes `set.enter` and `set.leave`, the handlers of all nodes of a set.
 function events.attach(set)
-  local names, work, base = set.names, set.steps, set.base
-
-  function set.enter(id, target, node)
-    local slot = base - node
-    local name = names[slot]
-    if work.n > 0 and name ~= nil then return queue(set, enter_late, slot, id, target) end
-    if name then return entered(set, slot, name, id, target) end
-    if name == false then return arrive(set, slot, target) end
-  end
-
-  function set.leave(id, target, node)
-    local slot = base - node
-    local name = names[slot]
-    if work.n > 0 and name ~= nil then return queue(set, leave_late, slot, id, target) end
-    if name then return left(set, slot, name, id, target) end
-    if name == false then return depart(set, slot, target) end
-  end
+  set.enter, set.leave = handler(set, entered, arrive, enter_late), handler(set, left, depart, leave_late)
 end
 
 --- Appends an event that `space:drain` returned to the queue. Events of other nodes are ignored.
