@@ -41,6 +41,7 @@ build = {
     ["aoi.meta.journal"] = "lua/aoi/meta/journal.lua",
     ["aoi.meta.world"] = "lua/aoi/meta/world.lua",
     ["aoi.neighbors"] = "lua/aoi/neighbors.lua",
+    ["aoi.read_file"] = "lua/aoi/read_file.lua",
     ["aoi.reserved"] = "lua/aoi/reserved.lua",
     ["aoi.skynet.world"] = "lua/aoi/skynet/world/init.lua",
     ["aoi.skynet.world.balance"] = "lua/aoi/skynet/world/balance.lua",

@@ -19,8 +19,11 @@ end
 local fail = checks.fail
 
 --- Expects a value of that type.
-function checks.type(value, expected, n, name)
-  if type(value) ~= expected then fail(n, name, ("%s expected, got %s"):format(expected, got(value)), 3) end
+-- @param level as for `error`, counted from the caller of this function; 2 without it
+function checks.type(value, expected, n, name, level)
+  if type(value) ~= expected then
+    fail(n, name, ("%s expected, got %s"):format(expected, got(value)), (level or 2) + 1)
+  end
 end
 
 -- Ids and bits are what the space takes: 64 bits, or within 2^53 where Lua has no integers and this is no larger.
@@ -38,17 +41,23 @@ function checks.id(id, n, name, level)
   if not checks.is_integer(id) then fail(n, name, "number has no integer representation", level or 3) end
 end
 
+--- An id as exact text: `tostring` rounds large ones where Lua has no integers.
+function checks.spell(id) return (math.type and math.type(id) == "integer" and "%d" or "%.0f"):format(id) end
+
 --- Expects the id of an entity that is in the space.
 function checks.entity(space, id, n, name)
   checks.id(id, n, name, 4)
   local ok, exists = pcall(space.has, space, id)
   if not ok then error(exists, 3) end
-  if not exists then fail(n, name, ("no entity %s"):format(tostring(id)), 3) end
+  if not exists then fail(n, name, ("no entity %s"):format(checks.spell(id)), 3) end
 end
 
---- Expects a table of options whose names are in `types` and whose values have the types given there.
+--- Expects nil or a table of options whose names are in `types` and whose values have the types given there.
 -- @param level as for `error`, counted from the caller of this function
+-- @return the options, a new table for nil
 function checks.options(options, types, n, name, level)
+  if options == nil then return {} end
+  checks.type(options, "table", n, name, level + 1)
   for key, value in pairs(options) do
     if not types[key] then
       fail(n, name, ("unknown option '%s'"):format(tostring(key)), level + 1)
@@ -56,6 +65,18 @@ function checks.options(options, types, n, name, level)
       fail(n, name, ("bad value for option '%s': %s expected, got %s"):format(key, types[key], type(value)), level + 1)
     end
   end
+  return options
+end
+
+--- Expects the name of an engine, or nil.
+-- @param level as for `error`, counted from the caller of this function
+function checks.engine(engine, n, name, level)
+  local engines = aoi.engines()
+  for _, known in ipairs(engines) do
+    if engine == nil or engine == known then return end
+  end
+  fail(n, name, ("bad value for option 'engine': '%s' or '%s' expected, got '%s'"):format(
+    table.concat(engines, "', '", 1, #engines - 1), engines[#engines], tostring(engine)), level + 1)
 end
 
 --- Expects a finite number.

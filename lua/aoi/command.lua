@@ -8,6 +8,7 @@
 local aoi = require "aoi"
 local checks = require "aoi.checks"
 local journal = require "aoi.journal"
+local read_file = require "aoi.read_file"
 local reserved = require "aoi.reserved"
 local sorted_keys = require "aoi.sorted_keys"
 local sources = require "aoi.viewer.sources"
@@ -37,28 +38,20 @@ end
 
 local function refuse(why, status) error({ why = why, status = status }, 0) end
 
--- Returns a table that counts events, and a function that counts one and passes it to `on_event`, which may be nil.
-local function counter(on_event)
-  local tally = { enter = 0, leave = 0 }
-  return tally, function(name, ...)
-    tally[name] = tally[name] + 1
-    if on_event then on_event(name, ...) end
-  end
+local function read_journal(path, options)
+  local player, why = journal.try(path, options or {})
+  if not player then refuse(path .. ": " .. why) end
+  return player
 end
 
 -- Both kinds of files are opened as a run: `space`; `time`; `step()` to the next tick; `go(time)`; `explain(watcher,
 -- node, target)`, of nodes of sights past walls; `done` and `all` for the progress; `tally`: the number of events.
-local function open_csv(path, engine, radii, on_event)
-  local areas
-  for i, radius in ipairs(radii or {}) do
-    areas = areas or {}
-    areas[i] = { radius = radius }
-  end
-  local source, why = sources.open(path, { areas = areas })
+-- `count(name, watcher, target, node)` is called for each event.
+local function open_csv(args, count)
+  local source, why = sources.open(args.file, { areas = args.radius[1] and args.radius })
   if not source then refuse(why) end
-  local run = source:open(engine or aoi.engines()[1])
-  local tally, count = counter(on_event)
-  local self = { space = run.space, all = source.ticks, done = 0, tally = tally }
+  local run = source:open(args.engine or aoi.engines()[1])
+  local self = { space = run.space, all = source.ticks, done = 0 }
   function self.step()
     local time = run:step()
     if not time then return false end
@@ -78,15 +71,14 @@ local function open_csv(path, engine, radii, on_event)
   return self
 end
 
-local function open_journal(path, engine, on_event)
-  local tally, count = counter(on_event)
+local function open_journal(args, count)
+  if args.radius[1] then refuse(args.file .. ": a journal has areas of its own: --radius is for recordings") end
   local handlers = {
     enter = function(...) count("enter", ...) end,
     leave = function(...) count("leave", ...) end,
   }
-  local player, why = journal.try(path, { engine = engine, handlers = function() return handlers end })
-  if not player then refuse(path .. ": " .. why) end
-  local self = { space = player.space, all = player.info.calls, done = 0, tally = tally, player = player }
+  local player = read_journal(args.file, { engine = args.engine, handlers = function() return handlers end })
+  local self = { space = player.space, all = player.info.calls, done = 0 }
   function self.step() -- to the next mark, or to the end
     local time, more = player.time
     repeat
@@ -105,16 +97,21 @@ local function open_journal(path, engine, on_event)
   return self
 end
 
-local function open(path, engine, radii, on_event)
-  if sources.is_csv(path) then return open_csv(path, engine, radii, on_event) end
-  if radii and radii[1] then refuse(path .. ": a journal has areas of its own: --radius is for recordings") end
-  return open_journal(path, engine, on_event)
+-- Opens the file of a command with the options that `run_options` adds; `on_event`, as `count` above, may be nil.
+local function open(args, on_event)
+  local tally = { enter = 0, leave = 0 }
+  local run = (sources.is_csv(args.file) and open_csv or open_journal)(args, function(name, ...)
+    tally[name] = tally[name] + 1
+    if on_event then on_event(name, ...) end
+  end)
+  run.tally = tally
+  return run
 end
 
 -- ---- commands ------------------------------------------------------------------------------------------------------
 
 function command.replay(args)
-  local run = open(args.file, args.engine, args.radius)
+  local run = open(args)
   local report, stop = progress(args.quiet)
   local ticks, clock = 0, os.clock()
   while run.step() do
@@ -137,15 +134,17 @@ function command.replay(args)
   return OK
 end
 
+local function label_of(area) return area.label and (" '%s'"):format(area.label) or "" end
+
 -- `labels` keeps those of removed nodes, since the leave events of a node come after its removal.
 function command.events(args)
   if (args.from or -math.huge) > (args.to or math.huge) then
     refuse(("--from %s is later than --to %s"):format(tostring(args.from), tostring(args.to)), MISUSED)
   end
   local run, labels, list = nil, {}, {}
-  run = open(args.file, args.engine, args.radius, function(name, watcher, target, node)
-    local key, area = watcher .. ":" .. node, run.space:area(watcher, node)
-    if area then labels[key] = area.label and (" '%s'"):format(area.label) or "" end
+  run = open(args, function(name, watcher, target, node)
+    local key, area = ("%d:%d"):format(watcher, node), run.space:area(watcher, node)
+    if area then labels[key] = label_of(area) end
     if (args.watcher or watcher) ~= watcher or (args.target or target) ~= target then return end
     list[#list + 1] = ("%s %d %d node %d%s"):format(name, watcher, target, node, labels[key] or "")
   end)
@@ -174,13 +173,13 @@ local function area_text(area)
   return table.concat(words, ", ")
 end
 
--- The targets that a node sees, by id.
+-- The targets that a node sees, by id, as text.
 local function seen_by(run, watcher, node)
-  local seen = {}
-  for _, id in ipairs((run.space:ids())) do
-    if run.explain(watcher, node, id).sees then seen[#seen + 1] = id end
+  local ids, seen = run.space:ids(), {}
+  table.sort(ids)
+  for _, id in ipairs(ids) do
+    if run.explain(watcher, node, id).sees then seen[#seen + 1] = ("%d"):format(id) end
   end
-  table.sort(seen)
   return seen
 end
 
@@ -205,14 +204,13 @@ local function list_nodes(run, watcher, node)
   end
   for _, id in ipairs(nodes) do
     local area = space:area(watcher, id)
-    local label = area.label and (" '%s'"):format(area.label) or ""
     local layer = reserved.has(id) and " of a layer (trigger, team, neighbours, client)" or ""
-    print(("  node %d%s%s: %s, sees %d"):format(id, label, layer, area_text(area), #seen_by(run, watcher, id)))
+    print(("  node %d%s%s: %s, sees %d"):format(id, label_of(area), layer, area_text(area), #seen_by(run, watcher, id)))
   end
 end
 
 function command.explain(args)
-  local run = open(args.file, args.engine, args.radius)
+  local run = open(args)
   local time = run.go(args.at)
   local at = time and ("at " .. tostring(time)) or "at the beginning"
   if args.target then
@@ -239,11 +237,8 @@ end
 -- Reads the messages that a host has logged, each as a line `PLACE CLIENT LENGTH`, LENGTH bytes and a line break. PLACE
 -- is the length of the journal at that time.
 local function messages_of(path)
-  local file, why = io.open(path, "rb")
-  if not file then refuse("cannot read the messages: " .. why) end
-  local text, fault = file:read "*a" -- of a folder: nil
-  file:close()
-  if not text then refuse(("cannot read the messages: %s: %s"):format(path, fault)) end
+  local text, why = read_file(path)
+  if not text then refuse("cannot read the messages: " .. why) end
   local list, at = {}, 1
   while at <= #text do
     local place, client, length, from = text:match("^(%d+) (-?%d+) (%d+)\r?\n()", at)
@@ -287,8 +282,8 @@ end
 -- client's own entity; and it may report the end of targets that earlier messages contained.
 function command.audit(args)
   local messages = messages_of(args.messages)
-  local ticks, pins = ticks_of(open_journal(args.file).player)
-  local player = open_journal(args.file).player
+  local ticks, pins = ticks_of(read_journal(args.file))
+  local player = read_journal(args.file)
   local cursor = player.cursor
   local known, pinned, records, leaks, at, pin, time = {}, {}, 0, 0, 1, 1, nil
   local report, stop = progress(args.quiet)
@@ -361,9 +356,8 @@ local function stat_csv(path)
 end
 
 local function stat_journal(path)
-  local run = open_journal(path)
-  local info, space = run.player.info, run.space
-  local stats = space:stats()
+  local player = read_journal(path)
+  local info, stats = player.info, player.space:stats()
   print(("journal, %.1f KB%s"):format(info.bytes / 1024, info.whole and "" or ", cut off: good up to there"))
   print(("begins with %d entities and %d nodes"):format(stats.entities, stats.nodes))
   if info.marks > 0 then
@@ -430,15 +424,17 @@ local function new_parser(argparse)
     c:argument("file", "A journal, or a recording in CSV."):args(1):convert(unescape)
     return c
   end
-  local function options(c)
-    c:option("--engine", "The engine to use; default: that of the journal."):choices(aoi.engines())
+  local function engine(c, what) c:option("--engine", what):choices(aoi.engines()) end
+  local function quiet(c) c:flag("-q --quiet", "Show no progress.") end
+  local function run_options(c)
+    engine(c, "The engine to use; default: that of the journal.")
     c:option("--radius", "For a recording, which has no areas: gives each entity a square with this half-extent; may"
       .. " be repeated. Default: a circle with about ten neighbours."):count("*"):argname "<r>"
       :convert(converter("--radius", "number >= 0", radius))
-    c:flag("-q --quiet", "Show no progress.")
+    quiet(c)
   end
   local replay = add("replay", "Repeat all calls and print the number of events.")
-  options(replay)
+  run_options(replay)
   replay:flag("--check", "Compare every tick with brute force, and verify all invariants.")
   local explain = add("explain", "Explain why a node did or did not see a target at a time, in a sentence.")
   explain:option("--at", "Selects the last tick that is not later."):args(1):count(1):argname "<time>"
@@ -447,22 +443,22 @@ local function new_parser(argparse)
   explain:argument("node", "Id of the node; without it the nodes are listed."):args("?"):convert(integer "node")
   explain:argument("target", "Id of the seen entity; without it the targets of the node are listed.")
     :args("?"):convert(integer "target")
-  options(explain)
+  run_options(explain)
   local events = add("events", "List the events, a line each: time, enter or leave, watcher, target, node.")
   events:option("--from", "Ticks from this time on."):convert(number "--from"):argname "<time>"
   events:option("--to", "Ticks up to this time."):convert(number "--to"):argname "<time>"
   events:argument("watcher", "Id of the entity with the node; all without it."):convert(integer "watcher"):args("?")
   events:argument("target", "Id of the seen entity; all without it."):convert(integer "target"):args("?")
-  options(events)
+  run_options(events)
   local view = add("view", "Write one page that shows it in a browser; no server is needed.")
   view:option("-o --output", "The page; default: FILE with .html in the current folder."):argname "<page.html>"
-  view:option("--engine", "The engine with the index that is shown first."):choices(aoi.engines())
-  view:flag("-q --quiet", "Show no progress.")
+  engine(view, "The engine with the index that is shown first.")
+  quiet(view)
   add("stat", "Print a summary of the file.")
   local audit = add("audit", "Check that clients received only entities that their views saw, past walls.")
   audit:argument("messages", "Messages to clients: a line PLACE CLIENT LENGTH, the bytes, a line break."):args(1)
     :convert(unescape)
-  audit:flag("-q --quiet", "Show no progress.")
+  quiet(audit)
   return parser
 end
 

@@ -7,6 +7,7 @@
 -- last frame before the wanted mark and replays the calls from there.
 local checks = require "aoi.checks"
 local core = require "aoi.core"
+local read_file = require "aoi.read_file"
 
 local journal = {}
 
@@ -134,19 +135,6 @@ end
 
 local TYPES = { engine = "string", handlers = "function" }
 
-local function check(options, name)
-  if type(options) ~= "table" then
-    checks.fail(2, name, ("table expected, got %s"):format(type(options)), 3)
-  end
-  checks.options(options, TYPES, 2, name, 3)
-  local engines = require("aoi").engines()
-  for _, engine in ipairs(engines) do
-    if options.engine == nil or options.engine == engine then return end
-  end
-  checks.fail(2, name, ("bad value for option 'engine': '%s' or '%s' expected, got '%s'"):format(
-    table.concat(engines, "', '", 1, #engines - 1), engines[#engines], options.engine), 3)
-end
-
 -- Returns nil and the reason if the bytes are no journal; an error raised by `handlers` is raised unchanged.
 local function player_of(bytes, options)
   local cursor, why = core.journal.cursor(bytes, options.handlers, options.engine)
@@ -161,34 +149,31 @@ local function player_of(bytes, options)
   }, Player)
 end
 
+-- Returns open(source, options), a player, for the function `name`, or raises an error for its caller: so no tail call.
+local function checked(name, open, source, options)
+  checks.type(source, "string", 1, name, 3)
+  options = checks.options(options, TYPES, 2, name, 3)
+  checks.engine(options.engine, 2, name, 3)
+  local player, why = open(source, options)
+  if not player then error(why, 3) end
+  return player
+end
+
 --- As `read`, for a journal that is given as a string.
 function journal.open(bytes, options)
-  checks.type(bytes, "string", 1, "open")
-  options = options or {}
-  check(options, "open")
-  local player, why = player_of(bytes, options)
-  if not player then error(why, 2) end
-  return player
+  return (checked("open", player_of, bytes, options))
 end
 
 --- As `read`, for the command and the viewer: returns nil and the reason if the file is no journal or cannot be read.
 function journal.try(path, options)
-  local file, why = io.open(path, "rb")
-  if not file then return nil, "cannot read the journal: " .. why end
-  local bytes, fault = file:read "*a" -- of a folder: nil
-  file:close()
-  if not bytes then return nil, ("cannot read the journal: %s: %s"):format(path, fault or "no bytes") end
+  local bytes, why = read_file(path)
+  if not bytes then return nil, "cannot read the journal: " .. why end
   return player_of(bytes, options)
 end
 
 --- Reads a journal from a file. Returns a player; `player.space` has the state at the beginning of the journal.
 function journal.read(path, options)
-  checks.type(path, "string", 1, "read")
-  options = options or {}
-  check(options, "read")
-  local player, why = journal.try(path, options)
-  if not player then error(why, 2) end
-  return player
+  return (checked("read", journal.try, path, options))
 end
 
 return journal

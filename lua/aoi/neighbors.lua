@@ -186,7 +186,7 @@ function Neighbors:add(id, area, none)
   checks.self(self, Neighbors, "add", "near:add(id, area)")
   checks.nothing(none, 3, "add")
   checks.entity(self.space, id, 1, "add")
-  if watcher_of(self, id) then checks.fail(1, "add", ("entity %s already has a list"):format(tostring(id))) end
+  if watcher_of(self, id) then checks.fail(1, "add", ("entity %s already has a list"):format(checks.spell(id))) end
   local watcher = {
     id = id, node = reserved.node(self.space), enter = self.enter, leave = self.leave,
     list = { n = 0, at = {} }, mark = {}, changed = { n = 0 },

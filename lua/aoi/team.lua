@@ -236,7 +236,7 @@ function Sight:add(name, id, area)
   local side = side_of(self, name, "add")
   checks.entity(self.space, id, 2, "add")
   if node_of(self, side, id) then
-    checks.fail(2, "add", ("entity %s watches for that team already"):format(tostring(id)))
+    checks.fail(2, "add", ("entity %s watches for that team already"):format(checks.spell(id)))
   end
   side = side or new_side(self, name)
   if side.size >= side.bound then sweep(self, side) end

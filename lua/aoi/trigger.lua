@@ -169,7 +169,7 @@ local function install(set, t, id, area)
   registry.sweep(set, 2) -- bounds the dead triggers by the number of living ones, even without updates
   local family = registry.family(set, id)
   if family and family[t.name] then
-    checks.fail(2, "add", ("entity %s already has a trigger '%s'"):format(tostring(id), t.name), 3)
+    checks.fail(2, "add", ("entity %s already has a trigger '%s'"):format(checks.spell(id), t.name), 3)
   end
   area.label = t.label
   registry.insert(set, t, id)

@@ -15,6 +15,18 @@ local function space_with(...)
   return space
 end
 
+describe("errors on " .. _VERSION, function()
+  it("have ids to the last digit", function()
+    local id = -4503599627370597
+    local space = space_with(id)
+    local near = require("aoi.neighbors").new(space)
+    near:add(id, 5)
+    assert.has_error(function() near:add(id, 5) end,
+      "bad argument #1 to 'add' (entity -4503599627370597 already has a list)")
+    assert.has_error(function() near:add(id - 1, 5) end, "bad argument #1 to 'add' (no entity -4503599627370598)")
+  end)
+end)
+
 describe("ids on " .. (is_jit and jit.version or _VERSION), function() -- luacheck: ignore
   if has_integers then
     it("are any integers, of 64 bits", function()

@@ -234,6 +234,28 @@ describe("a page", function()
     assert.is_false(told.complete)
   end)
 
+  it("returns the reason where the disk is full, at any write", function()
+    local real_open, budget = io.open, nil
+    finally(function() io.open = real_open end) -- luacheck: ignore 122
+    io.open = function(path, mode) -- luacheck: ignore 122
+      if mode ~= "wb" then return real_open(path, mode) end
+      local function use()
+        budget = budget - 1
+        if budget < 0 then return nil, "no space" end
+        return true
+      end
+      return { write = use, close = use }
+    end
+    local writes = 0
+    repeat
+      budget = writes
+      local done, why = page.write(csv, "full.html", { engines = {} })
+      assert.equal(not done and "full.html: no space" or nil, why)
+      writes = writes + 1
+    until done
+    assert.is_true(writes > 4) -- head, blocks, tail, close
+  end)
+
   it("says what is wrong", function()
     assert.same({ nil, "no/such.csv: No such file or directory" }, { page.write("no/such.csv", html .. "2") })
     process.write(folder .. "/bad.csv", "t,id,x,y\n1,2\n")
@@ -242,7 +264,11 @@ describe("a page", function()
     _, why = page.write(csv, "no/such/page.html")
     assert.matches("^no/such/page.html: ", why)
     assert.error_matches(function() page.write(csv, html, { engin = "list" }) end, "unknown option 'engin'")
-    assert.error_matches(function() page.write(csv, html, { engine = "lists" }) end, "no engine 'lists'")
+    assert.error_matches(function() page.write(csv, html, { engine = "lists" }) end, "'brute' expected, got 'lists'")
+    assert.error_matches(function() page.write(csv, html, { engines = { 5 } }) end, "'brute' expected, got '5'")
+    local ok, err = pcall(function() page.write(csv, html, 5) end)
+    assert.is_false(ok)
+    assert.matches("page_spec.lua:%d+: bad argument #3 to 'write' %(table expected, got number%)", err)
     assert.error_matches(function() page.write(csv, html, { every = "1" }) end, "'every': number expected, got string")
     assert.error_matches(function() page.write() end, "bad argument #1 to 'write' %(a path, .+ expected, got nil%)")
   end)

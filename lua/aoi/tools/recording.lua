@@ -14,6 +14,8 @@
 --
 -- The first error is returned as `nil, "FILE:LINE: reason"`.
 
+local read_file = require "aoi.read_file"
+
 local recording = {}
 
 local find, match, sub = string.find, string.match, string.sub
@@ -140,12 +142,8 @@ end
 -- @return the recording, or nil and "FILE:LINE: reason", or "FILE: reason" if the error is in no single line
 function recording.read(path, dimensions)
   if find(path, "\0", 1, true) then return nil, shown(path) .. ": not a file name" end
-  local file, why = io.open(path, "rb")
-  if not file then return nil, why end
-  local text
-  text, why = file:read("*a")
-  file:close()
-  if not text then return nil, path .. ": " .. tostring(why) end
+  local text, why = read_file(path)
+  if not text then return nil, why end
   if sub(text, 1, 2) == "\31\139" then
     text, why = gunzip(path)
     if not text then return nil, path .. ": " .. why end

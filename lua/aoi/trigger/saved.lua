@@ -256,11 +256,11 @@ local function trigger_fault(set, s, time, names)
     fault = place_fault(set, s)
     if fault then return fault end
   else
-    if not set.space:has(s.id) then return ("no entity %s"):format(tostring(s.id)) end
+    if not set.space:has(s.id) then return ("no entity %s"):format(checks.spell(s.id)) end
     local family = registry.family(set, s.id)
     local key = names[s.id] or {}
     if key[s.name] or family and family[s.name] then
-      return ("entity %s already has a trigger '%s'"):format(tostring(s.id), tostring(s.name))
+      return ("entity %s already has a trigger '%s'"):format(checks.spell(s.id), tostring(s.name))
     end
     key[s.name], names[s.id] = true, key
   end
@@ -275,7 +275,7 @@ local function ask_filters(list, ask)
       filters[i] = ask and ask(s.id, s.name)
       if type(filters[i]) ~= "function" then
         return nil, ("trigger %d, '%s' of %s: it has a filter of its own, which the second argument returns"):format(
-          i, tostring(s.name), tostring(s.id))
+          i, tostring(s.name), checks.spell(s.id))
       end
     end
   end

@@ -2,6 +2,8 @@
 --
 --   installed   beside this file, in assets/       in a checkout   in js/ at its root
 
+local read_file = require "aoi.read_file"
+
 local assets = {}
 
 local SCRIPTS = {
@@ -9,19 +11,11 @@ local SCRIPTS = {
   "app.js", "input.js",
 }
 
-local function read(path)
-  local file = io.open(path, "rb")
-  if not file then return nil end
-  local text = file:read("*a")
-  file:close()
-  return text
-end
-
 local function asset(name)
   local here = debug.getinfo(1, "S").source:match("^@(.*)assets%.lua$")
   local root = here and here .. "../../../js/"
   for _, folder in ipairs { here and here .. "assets/", root and root .. "viewer/", root } do
-    local text = read(folder .. name)
+    local text = read_file(folder .. name)
     if text then return text end
   end
   error(("aoi.viewer: the file '%s' of the page is not installed"):format(name), 0)

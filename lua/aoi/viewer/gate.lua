@@ -43,7 +43,6 @@ end
 -- @param least the lowest allowed port; 0 stands for any free port
 -- @return address, port, interval
 function gate.check(options, least)
-  if type(options) ~= "table" then checks.fail(2, "serve", "table expected", 3) end
   checks.options(options, OPTIONS, 2, "serve", 3)
   local port, interval = options.port or 8642, options.interval or 0.1
   local address, token = options.address or "127.0.0.1", options.token

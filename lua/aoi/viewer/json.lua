@@ -1,5 +1,6 @@
 -- Writes JSON for the viewer: strings, finite numbers, booleans, arrays, objects.
 
+local checks = require "aoi.checks"
 local sorted_keys = require "aoi.sorted_keys"
 
 local json = {}
@@ -12,7 +13,7 @@ local function text_of(s)
 end
 
 --- An id as text: numbers of JavaScript do not hold every 64-bit integer.
-function json.id(id) return (math.type and math.type(id) == "integer" and "%d" or "%.0f"):format(id) end
+json.id = checks.spell
 
 --- The text of a value; a table with [1], or an empty one, is an array. Fields of objects are sorted by name.
 function json.encode(value)

@@ -29,16 +29,14 @@ local OPTIONS = {
 }
 
 local function check(options, n, level)
-  checks.options(options, OPTIONS, n, "write", level + 1)
-  local known = {}
-  for _, engine in ipairs(aoi.engines()) do known[engine] = true end
-  for _, engine in ipairs { options.engine, (table.unpack or unpack)(options.engines or {}) } do
-    if not known[engine] then checks.fail(n, "write", ("no engine '%s'"):format(tostring(engine)), level + 1) end
-  end
+  options = checks.options(options, OPTIONS, n, "write", level + 1)
+  checks.engine(options.engine, n, "write", level + 1)
+  for _, engine in ipairs(options.engines or {}) do checks.engine(engine, n, "write", level + 1) end
   local client = options.client
   if client and (type(client.id) ~= "number" or client.area == nil) then
     checks.fail(n, "write", "bad value for option 'client': { id = ..., area = ... } expected", level + 1)
   end
+  return options
 end
 
 local function is_source(it) return type(it) == "string" or type(it) == "table" and it.open ~= nil end
@@ -46,9 +44,7 @@ local function is_source(it) return type(it) == "string" or type(it) == "table" 
 -- Checks the arguments of `write`. Returns a list of chapters: { source, options } each.
 local function chapters_of(source, options)
   if is_source(source) then
-    if options ~= nil then checks.type(options, "table", 3, "write") end
-    check(options or {}, 3, 3)
-    return { { source, options or {} } }
+    return { { source, check(options, 3, 3) } }
   end
   if type(source) ~= "table" or type(source[1]) ~= "table" then
     checks.fail(1, "write", "a path, a program or a list of chapters expected, got " ..
@@ -68,23 +64,25 @@ local function chapters_of(source, options)
   return chapters
 end
 
--- Writes blocks into data elements of a page, PIECE bytes each.
+-- Writes blocks into data elements of a page, PIECE bytes each. `total`: the bytes of blocks; `fault`: the reason if a
+-- write has failed.
 local function writer(file)
-  local waiting, size, total = {}, 0, 0
-  local function flush()
+  local out, waiting, size = { total = 0 }, {}, 0
+  function out.write(text)
+    local ok, why = file:write(text)
+    if not ok then out.fault = out.fault or why end
+  end
+  function out.flush()
     if size == 0 then return end
-    assert(file:write('<script type="aoi-blocks">', base64(table.concat(waiting)), "</script>\n"))
+    out.write('<script type="aoi-blocks">' .. base64(table.concat(waiting)) .. "</script>\n")
     waiting, size = {}, 0
   end
-  return {
-    put = function(bytes)
-      if not bytes then return end
-      waiting[#waiting + 1], size, total = bytes, size + #bytes, total + #bytes
-      if size >= PIECE then flush() end
-    end,
-    flush = flush,
-    total = function() return total end,
-  }
+  function out.put(bytes)
+    if not bytes then return end
+    waiting[#waiting + 1], size, out.total = bytes, size + #bytes, out.total + #bytes
+    if size >= PIECE then out.flush() end
+  end
+  return out
 end
 
 -- A block with the views of all nodes at the beginning of the recording.
@@ -197,7 +195,7 @@ local function play(source, runs, options, out)
       ticks, next_time = ticks + 1, time + every
     end
     if options.on_progress then options.on_progress(runs[1].at, source.ticks) end
-    if out.total() > limit then return ended(false) end
+    if out.total > limit or out.fault then return ended(false) end
   end
 end
 
@@ -261,17 +259,17 @@ function page.write(source, out_path, options)
   local file, why = io.open(out_path, "wb")
   if not file then return nil, why end
   local head, tail = assets.page()
-  file:write(head)
   local out, ticks, complete = writer(file), 0, true
+  out.write(head)
   for _, chapter in ipairs(chapters) do
     local n, all = write_chapter(chapter[1], chapter[2], out)
     ticks, complete = ticks + n, complete and all
   end
-  local ok
-  ok, why = file:write(tail)
-  file:close()
-  if not ok then return nil, out_path .. ": " .. tostring(why) end
-  return { ticks = ticks, bytes = out.total(), complete = complete }
+  out.write(tail)
+  local _, fault = file:close() -- the last bytes are written here
+  fault = out.fault or fault
+  if fault then return nil, out_path .. ": " .. tostring(fault) end
+  return { ticks = ticks, bytes = out.total, complete = complete }
 end
 
 return page
