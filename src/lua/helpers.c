@@ -1,4 +1,5 @@
 /* helpers.c - the module aoi.core.helpers: functions for the layers in Lua. */
+#include "base/bytes.h"
 #include "lua/binding.h"
 
 /* lowest(space, from, to): the lowest ids of an entity and of a node in [from, to]; `to` if there is none.  Layers,
@@ -37,12 +38,31 @@ static int helper_base64(lua_State *L) {
     return 1;
 }
 
+/* double(v): the eight bytes of a number, little-endian. */
+static int helper_double(lua_State *L) {
+    unsigned char bytes[8];
+    (void)aoi_put_double(bytes, laoi_number(L, 1));
+    lua_pushlstring(L, (const char *)bytes, sizeof bytes);
+    return 1;
+}
+
+/* fnv(text): the upper and the lower 32 bits of its FNV-1a-64 hash, as not every Lua has integers of 64 bits. */
+static int helper_fnv(lua_State *L) {
+    size_t n;
+    const char *p = luaL_checklstring(L, 1, &n);
+    uint64_t hash = 0xcbf29ce484222325;
+    for (size_t i = 0; i < n; i++) hash = (hash ^ (unsigned char)p[i]) * 0x100000001b3;
+    return LAOI_INTEGERS(L, (int64_t)(hash >> 32), (int64_t)(hash & 0xffffffff));
+}
+
 void laoi_open_helpers(lua_State *L) {
     static const luaL_Reg helpers[] = {{"lowest", helper_lowest},
                                        {"life", helper_life},
                                        {"base64", helper_base64},
+                                       {"double", helper_double},
+                                       {"fnv", helper_fnv},
                                        {"call_as", laoi_call_as},
                                        {NULL, NULL}};
-    lua_createtable(L, 0, 4);
+    lua_createtable(L, 0, 6);
     laoi_set_functions(L, lua_gettop(L), helpers);
 }

@@ -5,64 +5,25 @@
 --
 -- The checksum does not depend on the order of events within the recording: it is the sum modulo 2^64 of the
 -- FNV-1a-64 hashes of "step:kind:watcher:target", steps counted from 0 and kind `e` or `l`, as in "12:e:7:31".
--- Hashes are pairs of 32-bit halves, so that they are the same on a Lua without integers.
+-- Sums are pairs of 32-bit halves, so that they are the same on a Lua without integers.
 
 local aoi = require "aoi"
+local core = require "aoi.core.helpers"
 
 local replay = {}
 
 local HALF = 4294967296 -- 2^32
-local OFFSET_HI, OFFSET_LO = 0xcbf29ce4, 0x84222325
-local ID = math.type and "%d:%d" or "%.0f:%.0f" -- without integers, %d may stop at 32 bits
-
-local function xor_byte(a, b)
-  local sum, bit = 0, 1
-  while bit < 256 do
-    if a % (2 * bit) >= bit ~= (b % (2 * bit) >= bit) then sum = sum + bit end
-    bit = 2 * bit
-  end
-  return sum
-end
-
--- xor[a][b]; rows are made at their first use, because only a dozen characters occur.
-local xor = setmetatable({}, {
-  __index = function(rows, a)
-    local made = {}
-    for b = 0, 255 do made[b] = xor_byte(a, b) end
-    rows[a] = made
-    return made
-  end,
-})
-
--- Continues an FNV-1a-64 hash over `text`. The prime is 2^40 + 0x1b3, and no product here exceeds 2^42.
-local function fnv(hi, lo, text)
-  local byte = string.byte
-  for i = 1, #text do
-    local low = lo % 256
-    lo = lo - low + xor[byte(text, i)][low]
-    local product = lo * 0x1b3
-    local rest = product % HALF
-    hi = (hi * 0x1b3 + (product - rest) / HALF + lo * 256) % HALF
-    lo = rest
-  end
-  return hi, lo
-end
-
---- The FNV-1a-64 hash of a string.
--- @return its upper and its lower 32 bits
-function replay.hash(text) return fnv(OFFSET_HI, OFFSET_LO, text) end
+local ROW = math.type and "%d:%s:%d:%d" or "%.0f:%s:%.0f:%.0f" -- without integers, %d may stop at 32 bits
 
 -- Adds n events of one step to the tallies of their nodes.
 local function count(tallies, step, events, n)
-  local prefix = { [aoi.ENTER] = { replay.hash(step .. ":e:") }, [aoi.LEAVE] = { replay.hash(step .. ":l:") } }
   for at = 1, 4 * n, 4 do
-    local kind, tally = events[at], tallies[events[at + 3]]
-    local start = prefix[kind]
-    local hi, lo = fnv(start[1], start[2], ID:format(events[at + 1], events[at + 2]))
+    local entered, tally = events[at] == aoi.ENTER, tallies[events[at + 3]]
+    local hi, lo = core.fnv(ROW:format(step, entered and "e" or "l", events[at + 1], events[at + 2]))
     lo = tally.lo + lo
     tally.lo = lo % HALF
     tally.hi = (tally.hi + hi + (lo - tally.lo) / HALF) % HALF
-    if kind == aoi.ENTER then tally.enter = tally.enter + 1 else tally.leave = tally.leave + 1 end
+    if entered then tally.enter = tally.enter + 1 else tally.leave = tally.leave + 1 end
   end
 end
 
@@ -117,7 +78,7 @@ function replay.run(rec, options)
     replay.advance(space, before, rec[index], rec.dimensions + 1, options.radii)
     before = rec[index]
     local _, n = space:drain(events)
-    count(tallies, ("%d"):format(index - 1), events, n)
+    count(tallies, index - 1, events, n)
     if options.on_step then options.on_step(index, #rec) end
   end
   space:close()
