@@ -44,27 +44,35 @@ local Sight -- the class, below
 
 -- Handlers of nodes and bushes ----------------------------------------------------------------------------------------
 
--- Marks a target that may have become visible or invisible for a team.
-local function mark(side, target)
-  if side.marked[target] then return end
-  side.marked[target] = true
-  side.n = side.n + 1
-  side.changed[side.n] = target
+-- A set of ids in the order in which they were added.
+local function new_marks() return { n = 0, has = {} } end
+
+local function mark(marks, id)
+  if marks.has[id] then return end
+  marks.has[id] = true
+  marks.n = marks.n + 1
+  marks[marks.n] = id
+end
+
+local function clear(marks)
+  for i = 1, marks.n do marks.has[marks[i]], marks[i] = nil, nil end
+  marks.n = 0
 end
 
 local function new_side(self, name)
   local side = {
-    name = name, count = {}, known = {}, marked = {}, changed = {}, n = 0, nodes = {}, size = 0, bound = 16,
+    name = name, count = {}, known = {}, nodes = {}, size = 0, bound = 16,
+    changed = new_marks(), -- targets that may have become visible or invisible for the team
     cancelled = {}, -- target -> life with a cancelled enter and a queued leave: a handler has called tick
   }
   function side.enter(_, target)
     side.count[target] = (side.count[target] or 0) + 1
-    mark(side, target)
+    mark(side.changed, target)
   end
   function side.leave(_, target)
     local n = side.count[target] - 1
     side.count[target] = n > 0 and n or nil
-    mark(side, target)
+    mark(side.changed, target)
   end
   self.sides[name] = side
   self.order[#self.order + 1] = side
@@ -80,43 +88,30 @@ end
 -- Marks an entity for the teams that see it, and the targets in bushes that it sees as a watcher.
 local function mark_entity(self, id)
   for _, side in ipairs(self.order) do
-    if side.count[id] then mark(side, id) end
+    if side.count[id] then mark(side.changed, id) end
     local node = node_of(self, side, id)
     if node then
       for _, target in ipairs((self.space:view(id, node))) do
-        if self.inside[target] then mark(side, target) end
+        if self.inside[target] then mark(side.changed, target) end
       end
     end
   end
 end
 
--- Notes an entity that entered or left a bush. Targets are marked in the tick, since with a sight a target that is lost
+-- Notes entities that enter or leave a bush. Targets are marked in the tick, since with a sight a target that is lost
 -- and seen again between two ticks gives no event.
-local function note(self, id)
-  if self.is_noted[id] then return end
-  self.is_noted[id] = true
-  self.noted[#self.noted + 1] = id
-end
-
-local function mark_noted(self)
-  for i, id in ipairs(self.noted) do
-    mark_entity(self, id)
-    self.noted[i], self.is_noted[id] = nil, nil
-  end
-end
-
 local function new_bush_handlers(self)
   return {
     enter = function(bush, id)
       self.inside[id] = self.inside[id] or {}
       self.inside[id][bush] = true
-      note(self, id)
+      mark(self.noted, id)
     end,
     leave = function(bush, id)
       local bushes = self.inside[id]
       bushes[bush] = nil
       if next(bushes) == nil then self.inside[id] = nil end
-      note(self, id)
+      mark(self.noted, id)
     end,
   }
 end
@@ -160,8 +155,7 @@ end
 
 -- Queues the calls for one kind of event. A team knows one life of an id: a later entity of that id is another target.
 local function evaluate(self, side, event)
-  for i = 1, side.n do
-    local target = side.changed[i]
+  for _, target in ipairs(side.changed) do
     local known, now = side.known[target], is_visible(self, side, target) and checks.life(self.space, target)
     if event == "leave" and known and known ~= now then
       side.known[target] = nil
@@ -171,14 +165,6 @@ local function evaluate(self, side, event)
       queue(self, side, "enter", target, now)
     end
   end
-end
-
-local function unmark(side)
-  for i = 1, side.n do
-    local target = side.changed[i]
-    side.marked[target], side.changed[i] = nil, nil
-  end
-  side.n = 0
 end
 
 -- The public part -----------------------------------------------------------------------------------------------------
@@ -200,7 +186,7 @@ function team.new(space, handlers, none)
     end
   end
   local self = setmetatable({
-    space = space, handlers = handlers, sides = {}, order = {}, inside = {}, noted = {}, is_noted = {}, buffer = {},
+    space = space, handlers = handlers, sides = {}, order = {}, inside = {}, noted = new_marks(), buffer = {},
     calls = {}, first = 1, last = 0,
   }, Sight)
   self.in_bush = new_bush_handlers(self)
@@ -306,11 +292,12 @@ function Sight:tick(none)
   checks.nothing(none, 1, "tick")
   checks.open(self.space)
   if self.sight then self.sight:tick() end
-  mark_noted(self)
+  for _, id in ipairs(self.noted) do mark_entity(self, id) end
+  clear(self.noted)
   for _, event in ipairs { "leave", "enter" } do
     for _, side in ipairs(self.order) do evaluate(self, side, event) end
   end
-  for _, side in ipairs(self.order) do unmark(side) end
+  for _, side in ipairs(self.order) do clear(side.changed) end
   local n, calls = 0, self.calls
   while self.first <= self.last and checks.is_open(self.space) do -- a handler may close it
     local i = self.first

@@ -31,6 +31,7 @@ end
 local function before(a, b) return a.due < b.due or (a.due == b.due and a.order < b.order) end
 
 local function sink(heap, n, i, record)
+  local due, order = record.due, record.order
   while true do
     local down = 2 * i
     if down > n then break end
@@ -39,7 +40,7 @@ local function sink(heap, n, i, record)
       down = down + 1
       child = heap[down]
     end
-    if not before(child, record) then break end
+    if due < child.due or (due == child.due and order < child.order) then break end
     heap[i], child.place = child, i
     i = down
   end

@@ -161,8 +161,7 @@ local function new_trigger(set, name, o)
 end
 
 -- Index of an argument of a method of the space -> index of the argument here.
-local IN_SET_RADIUS = { [3] = 1, [4] = 1, [5] = 2 }
-local IN_SET = { [3] = 1, [4] = 1 }
+local IN_SET = { [3] = 1, [4] = 1, [5] = 2 }
 
 -- Adds the node of a trigger to an entity. Errors carry the position of the caller of `add` or `region`.
 local function install(set, t, id, area)
@@ -289,7 +288,7 @@ function Triggers:update(now)
   while timer do
     n = n + 1
     if timer.due > self.time then self.time = timer.due end
-    admission.fire[timer.kind](timer.subject)
+    admission.fire(timer)
     timer = waiting:take(now)
   end
   if now > self.time then self.time = now end
@@ -457,7 +456,7 @@ end
 function Trigger:set_radius(radius, keep)
   expect_alive(self, "set_radius")
   local space = self.set.space
-  checks.call("set_radius", IN_SET_RADIUS, space.set_radius, space, self.id, self.node, radius, keep)
+  checks.call("set_radius", IN_SET, space.set_radius, space, self.id, self.node, radius, keep)
 end
 
 --- Changes the whole area, with exactly the difference in events. Mask and layers stay, unless the area has them.

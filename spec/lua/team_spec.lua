@@ -348,6 +348,29 @@ describe("teams:", function()
     assert.is_true(n < 40)
   end)
 
+  it("keep nothing of targets that have gone", function()
+    local space = aoi.new()
+    local sight = team.new(space, {})
+    space:enter(1, 5, 5)
+    sight:add("red", 1, 5)
+    sight:bush { 0, 0, 10, 0, 10, 10, 0, 10 }
+    local function size(t, known)
+      local n = 0
+      known[t] = true
+      for _, value in pairs(t) do n = n + 1 + (type(value) == "table" and not known[value] and size(value, known) or 0) end
+      return n
+    end
+    local sizes = {}
+    for id = 2, 21 do
+      space:enter(id, 4, 4)
+      assert.equal(1, sight:tick())
+      space:leave(id)
+      assert.equal(1, sight:tick())
+      sizes[id] = size(sight, {})
+    end
+    assert.equal(sizes[3], sizes[21])
+  end)
+
   it("refuse what cannot be meant", function()
     local space = aoi.new()
     space:enter(1, 0, 0)

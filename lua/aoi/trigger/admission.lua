@@ -235,14 +235,10 @@ end
 -- Timers ------------------------------------------------------------------------------------------------------------
 
 -- Whether a timer may call a handler for this target; if not, its leave event is pending.
-local function present(t, target)
-  if not alive(t) then return kill(t) end
-  return t.set.space:has(target) and not (t.mutes and t.mutes[target])
-end
+local function present(t, target) return t.set.space:has(target) and not (t.mutes and t.mutes[target]) end
 
-local function stay(visit)
-  local t, target = visit.trigger, visit.target
-  local set = t.set
+local function stay(t, visit)
+  local set, target = t.set, visit.target
   if not present(t, target) then return end
   visit.stays = visit.stays + 1 + clock.skipped(set, visit.stay.due, t.interval)
   local due = visit.since + (visit.stays + 1) * t.interval -- not a sum of intervals: rounding would drift
@@ -251,26 +247,24 @@ local function stay(visit)
   return call(t, "stay", target)
 end
 
-local function dwell(visit)
-  local t, target = visit.trigger, visit.target
-  if not present(t, target) then return end
+local function dwell(t, visit)
+  if not present(t, visit.target) then return end
   if t.once then close(t) end
-  return call(t, "dwell", target)
+  return call(t, "dwell", visit.target)
 end
 
-local function cooled_down(t)
+local function cooled_down(t) return settle_all(t) end
+
+local function linger_over(t, visit) return exit(t, visit, true) end
+
+local FIRE = { [visits.STAY] = stay, [visits.DWELL] = dwell, [visits.GATE] = cooled_down, [visits.LINGER] = linger_over }
+
+--- Processes a timer that is due; its subject is a visit, or for the gate a trigger.
+function admission.fire(timer)
+  local kind, subject = timer.kind, timer.subject
+  local t = kind == visits.GATE and subject or subject.trigger
   if not alive(t) then return kill(t) end
-  return settle_all(t)
+  return FIRE[kind](t, subject)
 end
-
-local function linger_over(visit)
-  local t = visit.trigger
-  if not alive(t) then return kill(t) end
-  return exit(t, visit, true)
-end
-
---- The function of each kind of timer, called with the timer's subject: a visit, or for the gate a trigger.
-admission.fire = { [visits.STAY] = stay, [visits.DWELL] = dwell, [visits.GATE] = cooled_down,
-  [visits.LINGER] = linger_over }
 
 return admission

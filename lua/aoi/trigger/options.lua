@@ -89,17 +89,11 @@ local function check_names(from)
 end
 
 -- Areas are not merged: if a shape is given to the call, the area beside the handlers is ignored.
-local function read_area(from)
-  local area, source = {}, from
-  if from.given.shape ~= nil then source = { given = from.given, own = {}, name = from.name } end
-  for option in pairs(AREA) do area[option] = get(source, option) end
-  return area
-end
-
 local function read_values(from)
-  local o = {}
+  local o, of_area = { area = {} }, from
+  if from.given.shape ~= nil then of_area = { given = from.given, own = {} } end
   for option in pairs(KNOWN) do
-    if not AREA[option] then o[option] = get(from, option) end
+    if AREA[option] then o.area[option] = get(of_area, option) else o[option] = get(from, option) end
   end
   return o
 end
@@ -143,7 +137,6 @@ function options.read(set, name, given, is_region)
   local from = { given = given or {}, own = own, name = name }
   check_names(from)
   local o = read_values(from)
-  o.area = read_area(from)
   o.area.layers = o.layers
   check_area(set.space, o.area)
   if o.sight and (o.outside or o.linger) then fail("sight", "not beside 'outside' or 'linger'", 3) end
