@@ -27,7 +27,6 @@ build = {
     },
     ["aoi"] = "lua/aoi/init.lua",
     ["aoi.checks"] = "lua/aoi/checks.lua",
-    ["aoi.end_list"] = "lua/aoi/end_list.lua",
     ["aoi.meta.aoi"] = "lua/aoi/meta/aoi.lua",
     ["aoi.meta.area"] = "lua/aoi/meta/area.lua",
     ["aoi.meta.skynet"] = "lua/aoi/meta/skynet.lua",

@@ -160,7 +160,9 @@ function checks.each_event(buf, n, name, f)
   for i = 1, 4 * n, 4 do f(buf[i] == aoi.ENTER, buf[i + 1], buf[i + 2], buf[i + 3]) end
 end
 
-checks.end_list = require "aoi.end_list"
+--- end_list(list, n): sets the item behind the nth to nil. A table that is filled again may hold items of an earlier,
+--- longer list there: they are removed, so that # is n. Other values in the table stay.
+checks.end_list = core.end_list
 
 local dimensions = setmetatable({}, { __mode = "k" })
 

@@ -373,7 +373,9 @@ describe("sights:", function()
     refused("bad argument #3 to 'add' (entity 1 already has a node 7)", "add", 1, 7, 5)
     refused("bad argument #4 to 'add' (radius must not be negative or nan)", "add", 1, 1, -5)
     refused("bad argument #6 to 'add' (unknown option 'lingers')", "add", 1, 1, 5, {}, { lingers = 3 })
-    refused("bad argument #6 to 'add' (bad value for option 'linger'", "add", 1, 1, 5, nil, { linger = -1 })
+    for _, linger in ipairs { -1, 0.5, 2 ^ 31, 0 / 0, "1" } do
+      refused("bad argument #6 to 'add' (bad value for option 'linger'", "add", 1, 1, 5, nil, { linger = linger })
+    end
     refused("bad argument #5 to 'add' (unknown handler 'on_enter'", "add", 1, 1, 5, { on_enter = print })
     refused("bad argument #3 to 'sees' (node 7 of entity 1 is none of this sight)", "sees", 1, 7, 1)
     refused("bad argument #3 to 'remove' (node 7 of entity 1 is none of this sight)", "remove", 1, 7)

@@ -357,7 +357,10 @@ describe("teams:", function()
     local function size(t, known)
       local n = 0
       known[t] = true
-      for _, value in pairs(t) do n = n + 1 + (type(value) == "table" and not known[value] and size(value, known) or 0) end
+      for _, value in pairs(t) do
+        n = n + 1
+        if type(value) == "table" and not known[value] then n = n + size(value, known) end
+      end
       return n
     end
     local sizes = {}

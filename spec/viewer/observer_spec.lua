@@ -332,10 +332,15 @@ describe("an observer", function()
     end
     fails("bad argument #1 to 'observe' (aoi.space expected, got nil)", aoi.observe, nil)
     fails("unknown option 'event'", aoi.observe, space, { event = 1 })
-    fails("bad value for option 'events' (a whole number of 0 or more expected)", aoi.observe, space, { events = -1 })
-    fails("bad value for option 'share' (a whole number of 1 or more expected)", aoi.observe, space, { share = 0 })
-    fails("bad value for option 'exact' (a boolean expected)", aoi.observe, space, { exact = 1 })
-    fails("bad value for option 'quantum' (a positive, finite number expected)", aoi.observe, space, { quantum = 0 })
+    fails("bad value for option 'events' (a whole number of 0 or more expected, got -1)", aoi.observe, space,
+      { events = -1 })
+    fails("bad value for option 'share' (a whole number of 1 or more expected, got 0)", aoi.observe, space,
+      { share = 0 })
+    fails("bad value for option 'share' (a whole number of 1 or more expected, got 4", aoi.observe, space,
+      { share = 2 ^ 32 })
+    fails("bad value for option 'exact' (a boolean expected, got 1)", aoi.observe, space, { exact = 1 })
+    fails("bad value for option 'quantum' (a positive, finite number expected, got 0)", aoi.observe, space,
+      { quantum = 0 })
     fails("got nan", observer.structure, observer, 0 / 0, 0, 1, 1)
     fails("number must not be negative", observer.structure, observer, 0, 0, 1, 1, -1)
     fails("aoi.Observer expected", observer.changes, space)

@@ -331,6 +331,16 @@ void laoi_read_options(lua_State *L, int i, laoi_read_option *read, void *ud) {
     }
 }
 
+int laoi_bad_option(lua_State *L, int i, const char *name, const char *why) {
+    return laoi_argerror(L, i, "bad value for option '%s' (%s, got %s)", name, why, laoi_value(L, lua_gettop(L)));
+}
+
+uint32_t laoi_whole_option(lua_State *L, int i, const char *name, uint32_t least, uint32_t most, const char *why) {
+    double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+    if (!(v >= least && v <= most && v == floor(v))) laoi_bad_option(L, i, name, why);
+    return (uint32_t)v;
+}
+
 void laoi_options(lua_State *L, int i, aoi_options *o) {
     *o = (aoi_options){0};
     laoi_refuse_module(L, i, "engines", "options: call aoi.new{...}");
@@ -458,6 +468,18 @@ void laoi_end_list(lua_State *L, int i, laoi_index n) {
     }
 }
 
+int laoi_end_list_of(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    laoi_end_list(L, 1, (laoi_index)laoi_integer(L, 2));
+    return 0;
+}
+
+int laoi_return_list(lua_State *L, laoi_index last, size_t n) {
+    laoi_end_list(L, lua_gettop(L), last);
+    laoi_pushinteger(L, (int64_t)n);
+    return 2;
+}
+
 int laoi_push_integers(lua_State *L, const int64_t *v, int n) {
     for (int i = 0; i < n; i++) laoi_pushinteger(L, v[i]);
     return n;
@@ -474,7 +496,5 @@ int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_
         laoi_pushinteger(L, nodes[k]);
         laoi_seti(L, list, ++at, plain);
     }
-    laoi_end_list(L, list, at);
-    laoi_pushinteger(L, (int64_t)n);
-    return 2;
+    return laoi_return_list(L, at, n);
 }

@@ -151,6 +151,9 @@ void laoi_push_sight_explanation(lua_State *L, const laoi_space *b, const aoi_si
 /* Calls `read` for each key of the optional table at i, with the value on top; it returns false for an unknown key. */
 typedef bool laoi_read_option(lua_State *L, int i, const char *name, void *ud);
 void laoi_read_options(lua_State *L, int i, laoi_read_option *read, void *ud);
+/* For laoi_read_option: an error about the value; the value if it is a whole number from least to most, or that error. */
+int laoi_bad_option(lua_State *L, int i, const char *name, const char *why);
+uint32_t laoi_whole_option(lua_State *L, int i, const char *name, uint32_t least, uint32_t most, const char *why);
 void laoi_options(lua_State *L, int i, aoi_options *o);
 /* Reads the rows `id, x, y [, z]` of the array at i into the space's row buffer; *n: their number. */
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
@@ -166,6 +169,9 @@ void laoi_buffer(lua_State *L, int i, size_t n);
 /* Ends the list at i with a nil behind item n.  Removes further items of an earlier, longer list, so that # is right;
  * keeps other contents of the table. */
 void laoi_end_list(lua_State *L, int i, laoi_index n);
+int laoi_end_list_of(lua_State *L); /* end_list(list, n), for the layers in Lua */
+/* The same for a list of n rows on top, the result of a method: pushes n; returns 2. */
+int laoi_return_list(lua_State *L, laoi_index last, size_t n);
 /* Pushes n integers; returns n. */
 int laoi_push_integers(lua_State *L, const int64_t *v, int n);
 #define LAOI_INTEGERS(L, ...)                                                                                          \

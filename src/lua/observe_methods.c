@@ -89,24 +89,18 @@ static int o_close(lua_State *L) {
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-static double whole_option(lua_State *L, int i, const char *name, double least) {
-    double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-    if (!(v >= least && v < 4294967296.0 && v == floor(v)))
-        laoi_argerror(L, i, "bad value for option '%s' (a whole number of %d or more expected)", name, (int)least);
-    return v;
-}
-
 static bool observer_option(lua_State *L, int i, const char *name, void *ud) {
     aoi_observer_options *o = ud;
-    if (!strcmp(name, "events")) o->events = (uint32_t)whole_option(L, i, name, 0);
-    else if (!strcmp(name, "share")) o->share = (uint32_t)whole_option(L, i, name, 1);
+    if (!strcmp(name, "events"))
+        o->events = laoi_whole_option(L, i, name, 0, UINT32_MAX, "a whole number of 0 or more expected");
+    else if (!strcmp(name, "share"))
+        o->share = laoi_whole_option(L, i, name, 1, UINT32_MAX, "a whole number of 1 or more expected");
     else if (!strcmp(name, "exact")) {
-        if (!lua_isboolean(L, -1)) laoi_argerror(L, i, "bad value for option 'exact' (a boolean expected)");
+        if (!lua_isboolean(L, -1)) laoi_bad_option(L, i, name, "a boolean expected");
         o->exact = lua_toboolean(L, -1);
     } else if (!strcmp(name, "quantum")) {
         o->quantum = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-        if (!(o->quantum > 0) || isinf(o->quantum))
-            laoi_argerror(L, i, "bad value for option 'quantum' (a positive, finite number expected)");
+        if (!(o->quantum > 0) || isinf(o->quantum)) laoi_bad_option(L, i, name, "a positive, finite number expected");
     } else return false;
     return true;
 }

@@ -168,9 +168,7 @@ static int l_sweep(lua_State *L) {
         lua_pushnumber(L, times[k]);
         lua_rawseti(L, list, (laoi_index)(2 * k + 2));
     }
-    laoi_end_list(L, list, (laoi_index)(2 * n));
-    laoi_pushinteger(L, (int64_t)n);
-    return 2;
+    return laoi_return_list(L, (laoi_index)(2 * n), n);
 }
 
 static int l_overrides(lua_State *L) {
@@ -191,9 +189,7 @@ static int l_overrides(lua_State *L) {
         lua_rawseti(L, BUFFER, (laoi_index)(2 * k + 2));
     }
     lua_settop(L, BUFFER);
-    laoi_end_list(L, BUFFER, (laoi_index)(2 * n));
-    laoi_pushinteger(L, (int64_t)n);
-    return 2;
+    return laoi_return_list(L, (laoi_index)(2 * n), n);
 }
 
 static int l_area(lua_State *L) {
@@ -236,7 +232,8 @@ static int l_ids(lua_State *L) {
 }
 
 static int l_nodes(lua_State *L) {
-    int64_t id = 0, count = 0;
+    int64_t id = 0;
+    size_t count = 0;
     laoi_entity(L, laoi_self_of(L, 3), 2);
     laoi_buffer(L, 3, 0);
     laoi_space *b = laoi_self(L); /* once more: a new table may run a finalizer, which may close the space */
@@ -245,9 +242,7 @@ static int l_nodes(lua_State *L) {
         aoi_node_id(b->core, n, &id);
         laoi_set_item(L, -1, (laoi_index)++count, id);
     }
-    laoi_end_list(L, lua_gettop(L), (laoi_index)count);
-    laoi_pushinteger(L, count);
-    return 2;
+    return laoi_return_list(L, (laoi_index)count, count);
 }
 
 static int l_sees(lua_State *L) {

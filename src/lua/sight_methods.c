@@ -48,9 +48,7 @@ aoi_sight *laoi_sight_argument(lua_State *L, int i, const laoi_space *b) {
 aoi_sight *laoi_sight_option(lua_State *L, int i, const char *name, const laoi_space *b) {
     laoi_rawfield(L, i, name);
     aoi_sight *g = laoi_sight_argument(L, lua_gettop(L), b);
-    if (!g)
-        laoi_argerror(L, i, "bad value for option '%s' (an open sight of the same space expected, got %s)", name,
-                      laoi_value(L, lua_gettop(L)));
+    if (!g) laoi_bad_option(L, i, name, "an open sight of the same space expected");
     lua_pop(L, 1);
     return g;
 }
@@ -156,9 +154,7 @@ static int g_walls(lua_State *L) {
     int64_t id;
     aoi_wall w;
     while (aoi_sight_next_wall(g->core, &cursor, &id, &w)) laoi_set_item(L, -1, ++n, id);
-    laoi_end_list(L, lua_gettop(L), n);
-    laoi_pushinteger(L, (int64_t)n);
-    return 2;
+    return laoi_return_list(L, n, (size_t)n);
 }
 
 /* ray(x0, y0 [, z0], x1, y1 [, z1]) -> id, x, y [, z], or nil */
@@ -181,11 +177,7 @@ enum { HANDLERS_AT = 5 };
 
 static bool linger_option(lua_State *L, int i, const char *name, void *ud) {
     if (strcmp(name, "linger") != 0) return false;
-    double linger = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-    if (!(linger >= 0 && linger < 2147483648.0 && linger == floor(linger)))
-        laoi_argerror(L, i, "bad value for option 'linger' (a whole number of ticks expected, got %s)",
-                      laoi_value(L, lua_gettop(L)));
-    *(uint32_t *)ud = (uint32_t)linger;
+    *(uint32_t *)ud = laoi_whole_option(L, i, name, 0, INT32_MAX, "a whole number of ticks expected");
     return true;
 }
 

@@ -30,31 +30,18 @@ typedef struct sync_options_arg {
     sync_fields_arg *making; /* NULL: not for a new synchroniser */
 } sync_options_arg;
 
-/* The value is on top. */
-static int bad_option(lua_State *L, int i, const char *name, const char *why) {
-    return laoi_argerror(L, i, "bad value for option '%s' (%s, got %s)", name, why, laoi_value(L, lua_gettop(L)));
-}
-
 /* Reads a whole number of at least 1, or false or infinity: returns 0, no limit.  The value is on top. */
 static uint32_t count_option(lua_State *L, int i, const char *name) {
     double v = lua_tonumber(L, -1);
     if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) return 0;
-    if (lua_type(L, -1) != LUA_TNUMBER) bad_option(L, i, name, "a number expected");
+    if (lua_type(L, -1) != LUA_TNUMBER) laoi_bad_option(L, i, name, "a number expected");
     if (v > 0 && isinf(v)) return 0;
-    if (!(v >= 1 && v < 2147483648.0 && v == floor(v))) bad_option(L, i, name, "a whole number of 1 or more expected");
-    return (uint32_t)v;
-}
-
-/* The value is on top. */
-static uint32_t tick_option(lua_State *L, int i) {
-    double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-    if (!(v >= 0 && v <= UINT32_MAX && v == floor(v))) bad_option(L, i, "tick", "a whole number of 0 or more expected");
-    return (uint32_t)v;
+    return laoi_whole_option(L, i, name, 1, INT32_MAX, "a whole number of 1 or more expected");
 }
 
 static double tier_number(lua_State *L, int i, int k) {
     lua_rawgeti(L, -1, k);
-    if (lua_type(L, -1) != LUA_TNUMBER) bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
+    if (lua_type(L, -1) != LUA_TNUMBER) laoi_bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
     double v = lua_tonumber(L, -1);
     lua_pop(L, 1);
     return v;
@@ -64,16 +51,16 @@ static void tiers_option(lua_State *L, int i, sync_options_arg *a) {
     a->o.clients.tiers = a->tiers;
     a->o.clients.tier_count = 0;
     if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) return;
-    if (!lua_istable(L, -1)) bad_option(L, i, "tiers", "a table of pairs {distance, ticks} expected");
+    if (!lua_istable(L, -1)) laoi_bad_option(L, i, "tiers", "a table of pairs {distance, ticks} expected");
     size_t n = lua_rawlen(L, -1);
-    if (n < 1 || n > AOI_MOST_TIERS) bad_option(L, i, "tiers", "1 to 16 pairs {distance, ticks} expected");
+    if (n < 1 || n > AOI_MOST_TIERS) laoi_bad_option(L, i, "tiers", "1 to 16 pairs {distance, ticks} expected");
     for (size_t k = 0; k < n; k++) {
         lua_rawgeti(L, -1, (int)k + 1);
-        if (!lua_istable(L, -1)) bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
+        if (!lua_istable(L, -1)) laoi_bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
         double distance = tier_number(L, i, 1), every = tier_number(L, i, 2);
         if (!(every >= 1 && every <= AOI_MOST_EVERY && every == floor(every))) {
             lua_pushnumber(L, every);
-            bad_option(L, i, "tiers", "ticks must be whole, from 1 to 65536");
+            laoi_bad_option(L, i, "tiers", "ticks must be whole, from 1 to 65536");
         }
         a->tiers[k] = (aoi_tier){distance, (uint32_t)every};
         lua_pop(L, 1);
@@ -89,14 +76,15 @@ static bool sync_option(lua_State *L, int i, const char *name, void *ud) {
     else if (!strcmp(name, "tiers")) tiers_option(L, i, a);
     else if (!strcmp(name, "quantum") && a->making) {
         double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-        if (!(v > 0) || isinf(v)) bad_option(L, i, name, "a positive, finite number expected");
+        if (!(v > 0) || isinf(v)) laoi_bad_option(L, i, name, "a positive, finite number expected");
         a->o.quantum = v;
-    } else if (!strcmp(name, "tick") && a->making) a->o.tick = tick_option(L, i);
+    } else if (!strcmp(name, "tick") && a->making)
+        a->o.tick = laoi_whole_option(L, i, name, 0, UINT32_MAX, "a whole number of 0 or more expected");
     else if (!strcmp(name, "fields") && a->making) laoi_fields_option(L, i, a->making);
     else if (!strcmp(name, "sight") && a->making) {
         a->o.sight = laoi_sight_option(L, i, name, a->space);
     } else if (!strcmp(name, "self")) {
-        if (!lua_isboolean(L, -1)) bad_option(L, i, name, "a boolean expected");
+        if (!lua_isboolean(L, -1)) laoi_bad_option(L, i, name, "a boolean expected");
         a->o.clients.self = lua_toboolean(L, -1);
     } else return false;
     return true;

@@ -2,7 +2,6 @@
 -- handlers; two maps of one client and one space are equal (==).
 
 local argument = require "aoi.skynet.argument"
-local end_list = require "aoi.end_list"
 local failures = require "aoi.skynet.failures"
 local handlers_of = require "aoi.skynet.handlers"
 local methods = require "aoi.skynet.methods"
@@ -96,7 +95,7 @@ Map.__close = Map.close
 local function fill(buf, width, ok, list, n)
   if ok and buf then
     for i = 1, n * width do rawset(buf, i, list[i]) end
-    end_list(buf, n * width)
+    wire.end_list(buf, n * width)
     list = buf
   end
   return ok, list, n
@@ -272,7 +271,7 @@ local function seen(map, id, node, buf)
   end
   buf = argument.options(3, "seen", buf, 3)
   local n = map.client.inbox:view(record.handle, buf)
-  end_list(buf, n)
+  wire.end_list(buf, n)
   return true, buf, n
 end
 

@@ -19,6 +19,7 @@ local wire = {
   -- In C:
   head = core.head,     -- (message): kind, flags, u32; or nil and a reason
   call_as = core.call_as, -- (f, name, less, ...): pcall(f, ...); errors name `name` and count `less` arguments fewer
+  end_list = core.end_list, -- (list, n): nil behind item n, and no number of a longer list behind that
   apply = core.apply,   -- (space, MOVES, refused): rows applied, refused (ids in the list), batch; or nil and a reason
   check_rows = core.check_rows, -- (rows, n, values): the number of rows, each an id and coordinates; or an error
   outbox = core.outbox, -- (dimensions [, link [, drives]]): collects moves

@@ -257,7 +257,9 @@ local function cooled_down(t) return settle_all(t) end
 
 local function linger_over(t, visit) return exit(t, visit, true) end
 
-local FIRE = { [visits.STAY] = stay, [visits.DWELL] = dwell, [visits.GATE] = cooled_down, [visits.LINGER] = linger_over }
+local FIRE = {
+  [visits.STAY] = stay, [visits.DWELL] = dwell, [visits.GATE] = cooled_down, [visits.LINGER] = linger_over,
+}
 
 --- Processes a timer that is due; its subject is a visit, or for the gate a trigger.
 function admission.fire(timer)
