@@ -56,11 +56,8 @@ local function open_csv(args, count)
     local time = run:step()
     if not time then return false end
     self.time, self.done = time, self.done + 1
-    local e, i = run.events, 1
-    while e[i] do
-      count(e[i] == aoi.ENTER and "enter" or "leave", e[i + 1], e[i + 2], e[i + 3])
-      i = i + 4
-    end
+    local e = run.events
+    for i = 1, 4 * run.n, 4 do count(e[i] == aoi.ENTER and "enter" or "leave", e[i + 1], e[i + 2], e[i + 3]) end
     return true
   end
   function self.explain(...) return run.space:explain(...) end

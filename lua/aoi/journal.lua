@@ -57,27 +57,19 @@ local function pass_mark(self)
   keep_frame(self)
 end
 
--- Makes the next call, passing the marks before it; returns nothing at the end of the journal.
-local function advance(self)
-  local cursor = self.cursor
-  while true do
-    cursor:deliver(self.space)
-    local name, id, node, rows, refused = cursor:step(self.space)
-    if name ~= "mark" then
-      if name then self.calls = self.calls + 1 end
-      return name, id, node, rows, refused
-    end
-    pass_mark(self)
-  end
-end
-
 --- Makes the next call on `player.space`, calls the handlers for its events, and passes the marks behind it.
 function Player:step(...)
   checks.self(self, Player, "step", "player:step()")
   if select("#", ...) > 0 then checks.fail(1, "step", "nothing expected: a step is one call") end
   local cursor = self.cursor
-  local name, id, node, rows, refused = advance(self)
+  local name, id, node, rows, refused
+  repeat
+    cursor:deliver(self.space)
+    name, id, node, rows, refused = cursor:step(self.space)
+    if name == "mark" then pass_mark(self) end
+  until name ~= "mark"
   if not name then return false end
+  self.calls = self.calls + 1
   cursor:deliver(self.space)
   while self.places[self.mark + 1] == cursor:tell() + MARK_BYTES do
     cursor:step(self.space)

@@ -27,11 +27,11 @@ local function count(tallies, step, events, n)
   end
 end
 
---- Advances a space by one step of a recording: entities without a row in the step `now` leave, those that have rows in
+-- Advances a space by one step of a recording: entities without a row in the step `now` leave, those that have rows in
 -- both steps move in one batch, new ones enter and get a node for each area.
 -- @param before the previous step; `{ n = 0 }` at first
 -- @param stride numbers in a row: 1 + dimensions
-function replay.advance(space, before, now, stride, areas)
+local function advance(space, before, now, stride, areas)
   local moved, entered, moves, enters, at = {}, {}, 0, 0, 1
   -- Both steps ascend by id, so one merge finds the entities that left, stayed and entered.
   for base = 1, now.n * stride, stride do
@@ -56,32 +56,50 @@ function replay.advance(space, before, now, stride, areas)
   end
 end
 
+local Run = {}
+Run.__index = Run
+
+--- Opens a recording, to be played step by step on a space of its own.
+-- @param engine, cell as for aoi.new
+-- @param areas one node for each, ids 1, 2 ...
+-- @return a run: `space`; `at`, the number of steps made; `events`, those of the last step as `space:drain` returns
+--   them, and `n`, their number
+function replay.open(rec, engine, cell, areas)
+  local space = aoi.new { engine = engine, cell = cell, dimensions = rec.dimensions, delivery = "deferred" }
+  return setmetatable({ space = space, rec = rec, areas = areas, at = 0, before = { n = 0 }, events = {} }, Run)
+end
+
+--- The time of the next step; nil: there is none.
+function Run:next_time() return self.rec[self.at + 1] and self.rec[self.at + 1].t end
+
+--- Makes the next step; returns its time, nil at the end.
+function Run:step()
+  local now = self.rec[self.at + 1]
+  if not now then return nil end
+  self.at = self.at + 1
+  advance(self.space, self.before, now, self.rec.dimensions + 1, self.areas)
+  self.before = now
+  self.n = select(2, self.space:drain(self.events))
+  return now.t
+end
+
+function Run:close() self.space:close() end
+
 --- Plays a recording.
 -- @param rec a recording of `aoi.tools.recording`
 -- @param options `radii`: a list of areas, one node for each; `engine`; `cell`; `on_step(step, steps)`: called after
 --   each step, to show progress
 -- @return a list with one table for each radius: `radius`, `enter` and `leave` (counts), `checksum` (a string)
 function replay.run(rec, options)
-  local space = aoi.new {
-    engine = options.engine,
-    cell = options.cell,
-    dimensions = rec.dimensions,
-    delivery = "deferred",
-  }
-  local tallies = {}
+  local run, tallies = replay.open(rec, options.engine, options.cell, options.radii), {}
   for node, radius in ipairs(options.radii) do
     tallies[node] = { radius = radius, enter = 0, leave = 0, hi = 0, lo = 0 }
   end
-
-  local events, before = {}, { n = 0 }
-  for index = 1, #rec do
-    replay.advance(space, before, rec[index], rec.dimensions + 1, options.radii)
-    before = rec[index]
-    local _, n = space:drain(events)
-    count(tallies, index - 1, events, n)
-    if options.on_step then options.on_step(index, #rec) end
+  while run:step() do
+    count(tallies, run.at - 1, run.events, run.n)
+    if options.on_step then options.on_step(run.at, #rec) end
   end
-  space:close()
+  run:close()
 
   for _, tally in ipairs(tallies) do
     tally.checksum = ("0x%08x%08x"):format(tally.hi, tally.lo)

@@ -30,24 +30,6 @@ end
 
 -- ---- CSV -----------------------------------------------------------------------------------------------------------
 
-local CsvRun = {}
-CsvRun.__index = CsvRun
-
---- The time of the next tick; nil: there is none.
-function CsvRun:next_time() return self.rec[self.at + 1] and self.rec[self.at + 1].t end
-
-function CsvRun:step()
-  local now = self.rec[self.at + 1]
-  if not now then return nil end
-  self.at = self.at + 1
-  replay.advance(self.space, self.before, now, self.rec.dimensions + 1, self.areas)
-  self.space:drain(self.events)
-  self.before = now
-  return now.t
-end
-
-function CsvRun:close() self.space:close() end
-
 local function open_csv(path, options)
   local rec, why = recording.read(path, options.dimensions)
   if not rec then return nil, why end
@@ -55,10 +37,7 @@ local function open_csv(path, options)
   local areas = options.areas or { { shape = "circle", radius = usual_radius(rec) } }
   return {
     title = path:match("[^/\\]*$"), ticks = #rec, most = rec.most,
-    open = function(_, engine, cell)
-      local space = aoi.new { engine = engine, dimensions = rec.dimensions, cell = cell, delivery = "deferred" }
-      return setmetatable({ space = space, rec = rec, areas = areas, at = 0, before = { n = 0 }, events = {} }, CsvRun)
-    end,
+    open = function(_, engine, cell) return replay.open(rec, engine, cell, areas) end,
   }
 end
 
