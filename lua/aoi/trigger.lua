@@ -172,11 +172,7 @@ local function install(set, t, id, area)
   end
   area.label = t.label
   registry.insert(set, t, id)
-  second.install(t, area, function(own)
-    local of = t.sight or set.space
-    local add = t.sight and of.add or of.add_node
-    add(of, id, t.node, own, set.enter, set.leave)
-  end)
+  second.install(t, area)
 end
 
 local function expect_open(set)

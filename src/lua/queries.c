@@ -74,13 +74,18 @@ static int optional_mask(lua_State *L, int i, uint64_t *mask, bool *given) {
     return i + 1;
 }
 
-int laoi_near_arguments(lua_State *L, const laoi_space *b, int i, double *pos, laoi_area_arg *a) {
-    i = laoi_position(L, b, i, pos);
+/* Reads an area and an optional mask; returns the index after them. */
+static int area_and_mask(lua_State *L, const laoi_space *b, int i, laoi_area_arg *a) {
     laoi_area(L, b, i, a);
     i = optional_mask(L, i + 1, &a->area.mask, &a->masked);
-    check_buffer_in(L, b, i);
     a->none = a->masked && !a->area.mask;
     if (!a->masked) a->area.mask = 0;
+    return i;
+}
+
+int laoi_near_arguments(lua_State *L, const laoi_space *b, int i, double *pos, laoi_area_arg *a) {
+    i = area_and_mask(L, b, laoi_position(L, b, i, pos), a);
+    check_buffer_in(L, b, i);
     return i;
 }
 
@@ -99,8 +104,7 @@ static int l_near_many(lua_State *L) {
     laoi_space *b = laoi_self(L);
     laoi_area_arg a;
     if (!lua_istable(L, 2)) laoi_typeerror(L, 2, "table");
-    laoi_area(L, b, 3, &a);
-    int i = optional_mask(L, 4, &a.area.mask, &a.masked);
+    int i = area_and_mask(L, b, 3, &a);
     if (!lua_isnoneornil(L, i) && !lua_istable(L, i)) laoi_typeerror(L, i, "table");
     check_buffer(L, i + 1);
     if (lua_istable(L, i) && lua_rawequal(L, i, i + 1))
@@ -114,10 +118,8 @@ static int l_near_many(lua_State *L) {
     const uint32_t *last = NULL;
     size_t n, count = 0;
     const double *places = laoi_places(L, b, 2, &n);
-    bool none = a.masked && !a.area.mask; /* the core takes 0 for all kinds */
-    if (!a.masked) a.area.mask = 0;
-    if (!none && aoi_near_many(b->core, places, n, &a.area, &ids, &last, &count) != AOI_OK) return laoi_nomemory(L);
-    for (size_t k = 0; k < n; k++) laoi_set_item(L, ends, (laoi_index)k + 1, none ? 0 : last[k]);
+    if (!a.none && aoi_near_many(b->core, places, n, &a.area, &ids, &last, &count) != AOI_OK) return laoi_nomemory(L);
+    for (size_t k = 0; k < n; k++) laoi_set_item(L, ends, (laoi_index)k + 1, a.none ? 0 : last[k]);
     laoi_end_list(L, ends, (laoi_index)n);
     lua_pushvalue(L, list);
     laoi_fill_list(L, ids, NULL, count);

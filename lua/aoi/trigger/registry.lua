@@ -75,10 +75,8 @@ end
 
 --- Removes every dead trigger, in O(n).
 function registry.sweep_all(set)
-  for i = #set.all, 1, -1 do
-    local t = set.all[i]
-    if t and not alive(t) then kill(t) end
-  end
+  set.hand = 0
+  return registry.sweep(set, #set.all)
 end
 
 --- Removes the dead triggers of an entity, and returns the others by name, nil if there is none.

@@ -66,13 +66,18 @@ local function add(t, seen)
   return set.space:add_node(t.id, t.second, area, set.enter, set.leave)
 end
 
+local function add_first(t, area)
+  local set, of = t.set, t.sight or t.set.space
+  local add_node = t.sight and of.add or of.add_node
+  return add_node(of, t.id, t.node, area, set.enter, set.leave)
+end
+
 --- Adds the nodes of a trigger, with `linger` only the first one: the first target adds the second.
 -- @param area area of the first node, with mask and layers
--- @param add_first adds the first node with a given area
-function second.install(t, area, add_first)
-  if not t.outside then return add_first(area) end
+function second.install(t, area)
+  if not t.outside then return add_first(t, area) end
   area.mask, area.layers = nil, ALL
-  local ok, err = pcall(add_first, area) -- its own events call no handler; pending ones may
+  local ok, err = pcall(add_first, t, area) -- its own events call no handler; pending ones may
   if registry.alive(t) then add(t) end
   if not ok then error(err, 0) end
 end

@@ -126,24 +126,23 @@ end
 
 -- Without `given` all engines, except brute force for many entities: it has no index and needs seconds per tick.
 local function engines_of(source, main, given)
-  local list = { main }
+  local list, listed = { main }, { [main] = true }
   for _, engine in ipairs(given or aoi.engines()) do
-    if given or engine ~= "brute" or (source.most or 0) <= MOST_BRUTE then list[#list + 1] = engine end
+    if not listed[engine] and (given or engine ~= "brute" or (source.most or 0) <= MOST_BRUTE) then
+      list[#list + 1], listed[engine] = engine, true
+    end
   end
   return list
 end
 
 local function open_spaces(source, options)
-  local runs, opened = {}, {}
-  for _, engine in ipairs(engines_of(source, options.engine or "list", options.engines)) do
-    if not opened[engine] then
-      opened[engine] = true
-      local run = source:open(engine, options.cell)
-      local quantum = #runs == 0 and options.quantum or nil
-      run.observer = aoi.observe(run.space, { exact = true, quantum = quantum, events = MOST_EVENTS })
-      run.sample = sampler(engine, run.observer, #runs == 0, (source.ticks or 0) > 0 and source.ticks or 2000)
-      runs[#runs + 1] = run
-    end
+  local runs = {}
+  for i, engine in ipairs(engines_of(source, options.engine or "list", options.engines)) do
+    local run = source:open(engine, options.cell)
+    local quantum = i == 1 and options.quantum or nil
+    run.observer = aoi.observe(run.space, { exact = true, quantum = quantum, events = MOST_EVENTS })
+    run.sample = sampler(engine, run.observer, i == 1, (source.ticks or 0) > 0 and source.ticks or 2000)
+    runs[i] = run
   end
   return runs
 end
