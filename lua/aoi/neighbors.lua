@@ -413,7 +413,7 @@ end
 ---@return integer bytes
 function Neighbors:sync(send)
   checks.self(self, Neighbors, "sync", "near:sync(send)")
-  checks.type(send, "function", 1, "sync")
+  if not checks.is_callable(send) then checks.type(send, "function", 1, "sync") end
   checks.open(self.space)
   if not self.clients then make_clients(self) end
   for id, watcher in pairs(self.late) do make_client(self, id, watcher) end
