@@ -34,6 +34,25 @@ describe("around the AOI service", function()
       assert.equal("", take "bob9", "its entities went with it")
     end)
 
+    it("keeps no node or client view from a successor, whichever of both clients has died", function()
+      for _, act in ipairs {
+        function() same_map:add_node(2, 9, 10, {}, { to = ANN }) end,
+        function() same_map:add_client(2, 10, { to = ANN }) end,
+        function() map:add_node(2, 9, 10, {}, { to = BOB }) end,
+        function() map:add_client(2, 10, { to = BOB }) end,
+        function() map:add_client(2, 10) end,
+      } do
+        begin { heartbeat = 5 }
+        net:run(act)
+        net:kill(ANN)
+        net:run(function()
+          same_map:add_node(2, 9, 10)
+          same_map:add_client(2, 10)
+        end)
+        assert.is_nil(server.subscribers[ANN])
+      end
+    end)
+
     it("with two maps of a space is found dead by a broadcast, which the others get", function()
       local heard = 0
       map:on_broadcast(function() heard = heard + 1 end)

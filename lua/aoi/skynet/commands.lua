@@ -49,6 +49,12 @@ local function send_lost(place, lists)
   for by, list in pairs(lists) do place:send(by, wire.lost_views(by, list)) end
 end
 
+-- Probes the clients of a node or view that is in the way of one of this client: with either of them it ends.
+local function probe_both(place, client, one)
+  place:probe(one.client, client)
+  place:probe(one.by, client)
+end
+
 -- Entities ----------------------------------------------------------------------------------------------------------
 
 --- Returns the result of `remove_entity`: a shard returns the life of the entity.
@@ -99,9 +105,8 @@ end
 function commands.add_node(place, client, id, number, area, handle, options)
   local ent, o = place:entity(client, id, "add_node"), options or {}
   walls.check_node(place, o)
-  local taken = ent.nodes and ent.nodes[number]
-  if taken then
-    place:probe(taken.client, client)
+  if ent.nodes and ent.nodes[number] then
+    probe_both(place, client, ent.nodes[number])
     ent = place:entity(client, id, "add_node")
     if ent.nodes and ent.nodes[number] then fail(2, "add_node", "entity %d already has node %d", id, number) end
   end
@@ -131,6 +136,10 @@ end
 --- to: the number of the client that receives the messages, if it is another. handle: as for add_node.
 function commands.add_client(place, client, id, area, options, to, fd, handle)
   place:entity(client, id, "add_client")
+  if place.views[id] then
+    probe_both(place, client, place.views[id])
+    place:entity(client, id, "add_client")
+  end
   if place.views[id] then fail(1, "add_client", "entity %d is already a client", id) end
   local view = { id = id, area = area, options = options, client = to or client, by = client, fd = fd,
                  handle = handle }

@@ -38,7 +38,8 @@ function Space:is_same(a, b) return subscriber_of(self, a) == subscriber_of(self
 --- Called before an error about a conflict with another client, which may have ended without notice: a PING detects
 -- this, and removes its entities, nodes and views.
 function Space:probe(client, asker)
-  if not self:is_same(client, asker) then self.server:probe(subscriber_of(self, client).address) end
+  local link = self.clients[client] -- nil: an earlier probe has removed it
+  if link and not self:is_same(client, asker) then self.server:probe(link.subscriber.address) end
 end
 
 function Space:send(client, message)
