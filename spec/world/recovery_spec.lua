@@ -154,7 +154,8 @@ describe("shards that die have successors:", function()
     end
   end)
 
-  it("a claim that comes to nothing after a death holds up no request for its id", function()
+  -- Calls f(home) where the holder of a claim for id 7, whose life is 5, has died before the entity entered.
+  local function with_lost_claim(f)
     local net = network.new { seed = SEED, plan = scenes[1].plan, processes = { 4 }, grace = 60 }
     local home, holder = net.shards[directory.home(net.shards[1], 7)], nil
     for number, shard in ipairs(net.shards) do holder = shard ~= home and number or holder end
@@ -165,9 +166,30 @@ describe("shards that die have successors:", function()
       net:kill_shard(holder)
     end)
     net:run_until(function() return home.lost_ids[7] end, 60)
-    directory.commands.release(home, 1, { 7 }, { 5 })
-    assert.same({ false }, directory.commands.owners_of(home, 1, { 7 }))
+    f(home, net)
     home:check()
+  end
+
+  it("a claim that comes to nothing after a death holds up no request for its id", function()
+    with_lost_claim(function(home)
+      directory.commands.release(home, 1, { 7 }, { 5 })
+      assert.same({ false }, directory.commands.owners_of(home, 1, { 7 }))
+    end)
+  end)
+
+  it("a life that its client has reclaimed, and could not restore, leaves nothing in its home", function()
+    with_lost_claim(function(home, net)
+      recovery.commands.reclaim(home, 1, { 7, 5, 9, 9, false }, {})
+      directory.end_client(home, 1)
+      net:run_until(function() return not home.life[7] end, 60)
+      assert.same({ {}, {}, {} }, { home.claims, home.revived, home.lost_ids })
+    end)
+    with_lost_claim(function(home)
+      recovery.commands.reclaim(home, 1, { 7, 5, 9, 9, false }, {})
+      directory.end_client(home, 1)
+      directory.commands.claim(home, 1, { 7 }, { 9, 9 }, { { life = 5, epoch = home.applied } })
+      assert.is_nil(home.revived[7], "it was of the former life")
+    end)
   end)
 
   it("a node that is removed while its client is behind ends, whatever dies meanwhile", function()

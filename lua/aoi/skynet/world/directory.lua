@@ -54,7 +54,7 @@ local function claim(shard, client, id, holder, left)
                            term = not shard.lost_ids[id] and (shard.terms[former] or 0) }
   end
   shard.last_life = shard.last_life % 0xffffffff + 1
-  shard.life[id], shard.holder[id], shard.lost_ids[id] = shard.last_life, holder, nil
+  shard.life[id], shard.holder[id], shard.lost_ids[id], shard.revived[id] = shard.last_life, holder, nil, nil
   shard.claims[id] = { client, directory.stamp(shard, holder) }
   shard.sent_on[id] = nil -- moves of an earlier life
   return shard.last_life, shard.claims[id][2]

@@ -187,7 +187,7 @@ end
 
 local function drop_lost(self, id)
   log_leave(self, id, self.life[id])
-  self.life[id], self.holder[id], self.lost_ids[id], self.claims[id] = nil, nil, nil, nil
+  self.life[id], self.holder[id], self.lost_ids[id], self.claims[id], self.revived[id] = nil, nil, nil, nil, nil
 end
 
 --- Called when an epoch is closed: ends lives that clients report as ended, and `replaced` ones if the HOME row has not
