@@ -164,6 +164,22 @@ describe("the client library", function()
     assert.is_table(library.info(5))
   end)
 
+  it("names a service of another node as its caller does, and not the relay", function()
+    local skynet, reason = package.loaded.skynet, nil
+    skynet.uniqueservice = nothing
+    skynet.call = function(to) return to == 5 and error("call failed", 0) or 5 end
+    assert.error_matches(function() library.open("near@aoi", "map") end, "^the AOI service near@aoi is gone: call")
+    skynet.call = function(to)
+      if to == 5 then return true, 1, 1, 2, 5 end
+      return 5
+    end
+    local map = library.open("near@aoi", "map")
+    map:on_close(function(why) reason = why end)
+    package.loaded["skynet.core"].send = nothing
+    map.client:beat()
+    assert.equal("the AOI service near@aoi is gone", reason)
+  end)
+
   it("closes a world whose exchange is gone before a request fails for it, or a flush", function()
     for _, use in ipairs {
       function(world) world:add_node(1, 1, 5, {}, { to = 8 }) end,

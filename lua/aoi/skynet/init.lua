@@ -66,10 +66,10 @@ function library.start(options)
 end
 
 -- Converts the results of aoi.skynet.call for the client's `call`. Another service may answer with any values.
-local function answered(address, ok, first, ...)
+local function answered(name, ok, first, ...)
   if ok then return first or false, ... end
   if ok == nil then return false, first end
-  return nil, ("the AOI service %s is gone: %s"):format(skynet.address(address), failures.reason(first))
+  return nil, ("%s is gone: %s"):format(name, failures.reason(first))
 end
 
 -- Sends heartbeats to a service until it has ended.
@@ -81,14 +81,15 @@ end
 -- name: of the service, for messages; on_gone() is called when it has ended.
 local function new_client(address, name, on_gone)
   local words, client
+  name = name or "the AOI service " .. skynet.address(address)
   client = Client.new {
     send = function(message) return core.send(address, ptype, 0, message) end,
-    call = function(...) return answered(address, call(address, ...)) end,
+    call = function(...) return answered(name, call(address, ...)) end,
     log = skynet.error,
     now = now, fork = skynet.fork,
     text = skynet.tostring,
     watched = watched(),
-    name = function() return name or "the AOI service " .. skynet.address(address) end,
+    name = function() return name end,
     origin = origin.here(),
     gone = function() -- again, where an `open` that waits fails: a relay may have another client by then
       if client_of(address) == client then receivers[address] = nil end
@@ -175,8 +176,9 @@ function library.stop(service)
   end
 end
 
-local function open_there(address, open, ...)
-  local client = client_of(address) or new_client(address)
+local function open_there(service, address, open, ...)
+  local far = type(service) == "string" and service:find("@", 2, true) -- the address is that of a relay
+  local client = client_of(address) or new_client(address, far and "the AOI service " .. service or nil)
   client.opening = (client.opening or 0) + 1
   local ok, map = pcall(client[open], client, ...)
   client.opening = client.opening - 1
@@ -200,7 +202,7 @@ end
 function library.open(service, name, options)
   argument.options(3, "open", options, 2)
   local address = service ~= "local" and address_for("open", service)
-  if address then return opened(open_there(address, "open", name, options)) end
+  if address then return opened(open_there(service, address, "open", name, options)) end
   return opened(pcall(open_local, name, options))
 end
 
@@ -209,7 +211,7 @@ end
 -- on_close, listen, handlers_wait and close.
 function library.gate(service)
   local address = address_for("gate", service)
-  return opened(open_there(address, "open_gate"))
+  return opened(open_there(service, address, "open_gate"))
 end
 
 --- Counters of the client library for that service, nil if it has none.
