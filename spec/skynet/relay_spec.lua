@@ -5,7 +5,7 @@ if not string.pack then return pending "a relay: needs string.pack of Lua 5.3" e
 local REQUEST, RESPONSE, ERROR, ANN, BOB = 10, 1, 7, 20, 21
 
 describe("a relay", function()
-  local kept, time, sleepers, sent, arrive, at_exit, far
+  local kept, time, sleepers, sent, arrive, at_exit, far, info
 
   local function run(f, ...)
     local co = coroutine.create(f)
@@ -45,13 +45,15 @@ describe("a relay", function()
           f()
         end)
       end,
-      start = function(f) f() end, info_func = function() end, tostring = tostring,
+      start = function(f) f() end, info_func = function(f) info = f end, tostring = tostring,
+      packstring = tostring, unpack = function(bytes) return bytes ~= "false" end,
     }
     package.loaded["skynet.core"] = {
       send = function(to, kind, session) sent[#sent + 1] = ("%d %d %d"):format(to, kind, session) end,
       redirect = function(to, from, kind, session)
         assert.equal(to, from, "an error of its session comes back to the client, not to the relay")
         sent[#sent + 1] = ("%d %d %d"):format(to, kind, session)
+        return true
       end,
       callback = function(f) arrive = f end,
     }
@@ -115,6 +117,32 @@ describe("a relay", function()
     ask(ANN, 1)
     pass(20)
     assert.same({ "20 1 1" }, sent)
+  end)
+
+  it("keeps nothing of a client of which no request has succeeded", function()
+    local wire, down = require "aoi.skynet.wire", nil
+    far = function() error "the node does not answer" end
+    ask(ANN, 1)
+    ask(ANN, 2)
+    pass(20)
+    assert.equal(0, info().clients)
+    far = function(_, _, command)
+      if command == "relay_hello" then return 1, 5 end
+      if command == "relay_down" then down = coroutine.running() end
+      return coroutine.yield()
+    end
+    for client = ANN, BOB do
+      for session = 3, 4 do ask(client, session) end
+    end
+    pass(20)
+    for client = ANN, BOB do
+      for session = 3, 4 do
+        local succeeds = tostring(client == BOB and session == 3)
+        assert(coroutine.resume(down, wire.piece(wire.PIECE_REQUEST, client, session, succeeds)))
+      end
+    end
+    assert.same({ "20 7 1", "20 7 2", "20 1 3", "20 1 4", "21 1 3", "21 1 4" }, sent)
+    assert.equal(1, info().clients)
   end)
 
   it("that is killed closes maps, and then lets requests fail that wait for the other node", function()

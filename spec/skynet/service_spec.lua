@@ -39,6 +39,13 @@ describe("the AOI service", function()
       assert.same({ 12, one.number }, { one.name, bob:open(12.0).number })
       assert.not_equal(one.number, ann:open("12").number)
     end)
+    local info = server:info()
+    assert.same({ 2, 1 }, { info["space 12"].clients, info["space '12'"].clients })
+    assert.equal(server.names["12"].core, server:find_core "12")
+    net:run(function() ann:open(13) end)
+    assert.equal(server.names[13].core, server:find_core "13")
+    assert.is_nil(server:find_core "14" or server:find_core "1.5")
+    assert.is_true(server:find_core() ~= nil)
     local opened = {} -- by two coroutines at once
     for i = 1, 2 do coroutine.wrap(function() opened[i] = ann:open("new") end)() end
     net:run()

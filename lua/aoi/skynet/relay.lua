@@ -26,7 +26,7 @@ local CONNECT_TIMEOUT = 1500 -- 1/100 s; the other node may hang
 local ptype = protocol(function() end)
 local connection -- token, heartbeat, up, sending, received_at; nil: there is none
 local connecting
-local clients = {}  -- handle -> true
+local clients = {}  -- handle -> whether the AOI service may have something of it: one of its requests has succeeded
 local requests = {} -- handle -> { session = true }
 
 local function call(command, ...) return cluster.call(node, "@" .. name, command, ...) end
@@ -70,8 +70,17 @@ local function push(c, what, client, session, bytes)
   end
 end
 
+-- The AOI service has answered a request of the client. A client of which none has succeeded sends no GONE at its end.
+local function settle(client, session, bytes)
+  local sessions = requests[client]
+  if not sessions then return end
+  sessions[session] = nil
+  clients[client] = clients[client] or skynet.unpack(bytes)
+  if not clients[client] and next(sessions) == nil then clients[client], requests[client] = nil, nil end
+end
+
 local function forget(c, client)
-  if not clients[client] then return end
+  if clients[client] == nil then return end
   clients[client], requests[client] = nil, nil
   push(c, GONE, client, 0, "")
 end
@@ -83,7 +92,7 @@ local function take(c, pieces)
     if what == MESSAGE then
       sent = core.send(client, ptype, 0, bytes)
     else
-      if requests[client] then requests[client][session] = nil end
+      settle(client, session, bytes)
       sent = answer(client, PTYPE_RESPONSE, session, bytes)
     end
     if sent == nil then forget(c, client) end
@@ -118,8 +127,7 @@ local function connect()
 end
 
 local function note(client, session)
-  clients[client] = true
-  requests[client] = requests[client] or {}
+  clients[client], requests[client] = clients[client] or false, requests[client] or {}
   requests[client][session] = true
 end
 
@@ -138,13 +146,13 @@ local function request(client, session, bytes)
       note(client, session)
       return push(connection, REQUEST, client, session, bytes)
     end
-    requests[client] = nil
+    settle(client, session, skynet.packstring(false))
     answer(client, PTYPE_ERROR, session, "")
   end)
 end
 
 local function message(client, bytes)
-  if not connection or not clients[client] then
+  if not connection or clients[client] == nil then
     if wire.head(bytes) ~= wire.GONE then core.send(client, ptype, 0, wire.bye(0)) end
   elseif wire.head(bytes) == wire.GONE then
     forget(connection, client)

@@ -175,6 +175,13 @@ function Server:new_map(name, core, options)
   return space
 end
 
+--- The core of the space of that name, which may be an integer as text; without a name of any space. nil: none exists.
+function Server:find_core(name)
+  local space = name and (self.names[name] or self.names[math.tointeger(tonumber(name))])
+  if not name then space = select(2, next(self.names)) end
+  return space and space.core
+end
+
 --- Makes a link. gate: the subscriber is a gate that another client has named with `to`. Such links have numbers from
 -- wire.GATE on and do not keep the space open.
 function Server:link(space, subscriber, gate)
@@ -451,7 +458,8 @@ function Server:info()
     local links, client_views = 0, 0
     for _ in pairs(space.clients) do links = links + 1 end
     for _ in pairs(space.views) do client_views = client_views + 1 end
-    result["space " .. space.name] = {
+    local text = type(space.name) == "string" and space.name:find "^-?%d+$" and "space '%s'" or "space %s" -- 1, "1"
+    result[text:format(space.name)] = {
       number = space.number, clients = links, drivers = space.drivers, entities = stats.entities,
       nodes = stats.nodes, pending = stats.pending, memory = stats.memory, client_views = client_views,
     }

@@ -87,13 +87,6 @@ local function take_messages(ticks)
   end)
 end
 
--- For the viewer: the core of the space of that name, by default of any space.
-local function find_space(name)
-  local space
-  if name then space = server.names[name] else space = select(2, next(server.names)) end
-  return space and space.core
-end
-
 skynet.start(function()
   skynet.dispatch("lua", function(_, source, name, ...)
     if remote:command(name, ...) then return end
@@ -113,7 +106,9 @@ skynet.start(function()
     end
   end)
   skynet.info_func(function() return server:info() end)
-  if viewer_port then require("aoi.skynet.viewer_host").serve(find_space, { port = viewer_port }) end
+  if viewer_port then
+    require("aoi.skynet.viewer_host").serve(function(name) return server:find_core(name) end, { port = viewer_port })
+  end
   local ticks = interval > 0 and period.start(interval, guarded "tick", late)
   period.start(100, guarded "probe_all")
   period.start(50, function()
