@@ -122,6 +122,38 @@ describe("what clients of a world share", function()
     end)
   end)
 
+  for _, x in ipairs { 10, 50 } do
+    it("an entity that is taken over in the epoch of its enter is moved by the new owner alone, at " .. x, function()
+      local net, refused = new_network {}, {}
+      local one, two = net:member(1), net:member(2)
+      one:on_refused(function(ids) refused[#refused + 1] = ids[1] end)
+      net:finish(function()
+        for _ = 1, 5 do -- batches of the former owner, which are more than those of the new one
+          one:move(9, 1, 1)
+          one:flush()
+        end
+        one:tick()
+        refused = {}
+        one:enter(1, 10, 10)
+        if x ~= 10 then -- it is handed over as it enters
+          one:move(1, x, 10)
+          one:flush()
+        end
+        two:take_over(1)
+        assert.is_true(net.shards[1].ents[1].entry ~= nil, "all in one epoch")
+        two:tick()
+        one:move(1, 12, 12)
+        one:tick()
+        one:tick()
+        assert.same({ 1 }, refused)
+        assert.same({ x, 10 }, { two:position(1) })
+        two:move(1, x + 1, 10)
+        two:tick()
+        assert.same({ x + 1, 10 }, { two:position(1) })
+      end)
+    end)
+  end
+
   it("who has taken an entity over keeps it whenever its shard dies, and who has lost it hears so once", function()
     for run = 1, random_run.runs(30) do
       local net = new_network { seed = SEED + run, patience = 1, grace = 20 }

@@ -57,9 +57,9 @@ local function on_misrouted(self, client, batch, hops, id, x, y, z)
   self.counters.misrouted = self.counters.misrouted + 1
   if finite and ent and ent.entry then
     local at = ent.entry
-    if client ~= ent.client or followers.is_later(batch, at.batch) then
+    if client ~= at.client or followers.is_later(batch, at.batch) then
       at.x, at.y, at.z = x, y, z
-      if client == ent.client then at.batch = batch end
+      if client == at.client then at.batch = batch end
     end
     return
   elseif finite and (self.closed > self.applied or self.applied < self.ready) then -- it may enter or arrive in apply

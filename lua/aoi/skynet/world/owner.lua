@@ -59,7 +59,7 @@ function commands.enter(shard, client, lives, kind, batch, stamps, rows, more)
   for i = 1, #lives do
     local id, x, y, z = table.unpack(rows, (i - 1) * values + 1, i * values)
     clients.own(shard, id, { life = lives[i], client = client, kind = kind, restored = shard.blank or nil,
-                             entry = { x = x, y = y, z = z, batch = batch } })
+                             entry = { x = x, y = y, z = z, client = client, batch = batch } })
     shard.sent_on[id] = nil
     if shard.blank then -- there are no ghosts yet: the entity waits with those that are restored
       shard.restored[id] = true

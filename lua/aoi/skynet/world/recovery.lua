@@ -69,8 +69,9 @@ end
 -- entity: a HAND row. An entity that is here already stays as it is.
 local function take(self, entity)
   if self.ents[entity.id] then return end
+  local client, batch = entity.movers[1], entity.movers[2]
   local ent = { life = entity.life, client = entity.client, kind = entity.kind, barred = entity.barred, restored = true,
-                entry = { x = entity.x, y = entity.y, z = entity.z, batch = entity.movers[2] } }
+                entry = { x = entity.x, y = entity.y, z = entity.z, client = client, batch = batch } }
   clients.own(self, entity.id, ent)
   if entity.view then
     entity.view.id = entity.id

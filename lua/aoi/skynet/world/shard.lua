@@ -8,7 +8,7 @@
 --                            the windows
 --   clients[number]          clients that have or had something here (clients.lua); link, slot: their keys in the post
 --   ents[id]                 owned entities, and those that enter in the coming epoch: the fields of any place, and
---                            life, kind, entry = { x, y, z, batch } until the entity has entered
+--                            life, kind, entry = { x, y, z, client, batch } until the entity has entered
 --   mail[client]             what is sent to the client with the coming epoch: outlet.lua
 --   targets[target]          nodes with an override for the target, views that pin it: targets.lua, distant.lua
 --   moved[id]                the new owner of an entity that has been handed over, for a while
@@ -252,7 +252,7 @@ end
 local function hand_of(self, id, ent)
   local at = ent.entry
   self.newcomers[id] = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
-                         movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z }
+                         movers = { at.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z }
   return self.newcomers[id]
 end
 
@@ -456,7 +456,9 @@ local function enter_accepted(self, hand)
   drop_former(self, hand.id, hand.life)
   self:enter_core(hand)
   self.router:note(hand.id, hand.life, hand.real)
-  if hand.real then self.router:mover(hand.id, table.unpack(hand.movers)) end
+  if not hand.real then return end
+  self.router:mover(hand.id, table.unpack(hand.movers))
+  if self.ents[hand.id].barred then self.router:mark(hand.id, "barred", true) end
 end
 
 -- Phase 5: entities that enter, here or as ghosts.
