@@ -282,6 +282,30 @@ describe("what clients of a world share", function()
     assert.same({}, { table.unpack((two:seen(6, 1))) })
   end)
 
+  it("moves of a client without events wait only if it flushes more than four times in an epoch", function()
+    local net = new_network { interval = 1 }
+    local one, exchange, epoch = net:member(1), net.exchanges[1], nil
+    local function next_epoch()
+      epoch = exchange.epoch
+      net:run_until(function() return exchange.epoch > epoch end, 10)
+      net:run(0.3)
+    end
+    net:spawn(function() one:enter(1, 10, 10) end)
+    for x = 1, 20 do
+      next_epoch()
+      one:flush { 1, x, 10 }
+      next_epoch()
+      assert.equal(x, (net.shards[1].core:position(1)))
+    end
+    net:spawn(function() one:tick() end)
+    next_epoch()
+    next_epoch()
+    for x = 21, 26 do one:flush { 1, x, 10 } end
+    net:run(0.3)
+    assert.equal(24, (net.shards[1].router:where(1)))
+    net:run_until(function() return net.shards[1].core:position(1) == 26 end, 5)
+  end)
+
   it("an entity stays where others have moved it when a shard dies that has not got it", function()
     local net = new_network { plan = { size = 64, reach = 10, tile = 8, shards = 2 }, processes = { 2 } }
     local one, two, three = net:member(1), net:member(1), net:member(1)

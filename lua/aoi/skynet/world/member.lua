@@ -403,7 +403,8 @@ end
 function requests.move_many(self, rows, n) return self:put_rows("move_many", rows, n) end
 
 -- Back-pressure: a client that flushes more often than epochs pass sends no more than a shard can apply, as moves that
--- wait take one row an entity. They go when an epoch has been reported, or with the next request.
+-- wait take one row an entity. They go when an epoch has been reported, or with the next request. Without events the
+-- client must ask for that: from the second flush on, so that the answer is here before moves have to wait.
 local function wait_for_epoch(self)
   if self.ticking then return end
   self.ticking = true
@@ -411,8 +412,9 @@ local function wait_for_epoch(self)
     local ok, epoch = pcall(self.tick_epoch)
     self.ticking = false
     if not ok or not epoch or self.closed then return end
+    local waits = self.flushes > MOST_FLUSHES
     self.flushes = 0
-    push_moves(self)
+    if waits then push_moves(self) end
   end)
 end
 
@@ -420,8 +422,8 @@ local function flush(self)
   if self.outbox:count() > 0 then find_owners(self) end
   local seq = self.client.inbox:seq() -- a message of events means another epoch
   self.flushes, self.flushed_at = seq == self.flushed_at and self.flushes + 1 or 1, seq
-  if self.flushes > MOST_FLUSHES then return wait_for_epoch(self) end
-  if not push_moves(self) then return false end
+  if self.flushes > 1 then wait_for_epoch(self) end
+  if self.flushes <= MOST_FLUSHES and not push_moves(self) then return false end
 end
 
 --- The end of the caller's tick: sends the moves, one message to each shard concerned; after several flushes in one
