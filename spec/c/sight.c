@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "aoi_sight.h"
-#include "fixture.h"
+#include "output.h"
 #include "wall_rule.h"
 
 enum { ENTITIES = 14, NODES = 2, WALLS = 24 };
@@ -397,6 +397,41 @@ static void refused_sharing(void) {
     close_space(s);
 }
 
+/* The area of a node has the user data of the caller, not what the sight keeps there. */
+static void user_data(void) {
+    setup u = {.engine = "grid", .dims = 2};
+    aoi_space *s = open_space(&u);
+    aoi_sight *g = NULL;
+    aoi_area area = {.radius = 5, .mask = AOI_ALL_KINDS, .user_data = 42};
+    aoi_node node;
+    EXPECT(aoi_sight_open(s, NULL, &g) == AOI_OK);
+    EXPECT(aoi_sight_add_node(g, enter(s, 1, 0), 1, &area, 0, &node) == AOI_OK);
+    area.user_data = 0;
+    EXPECT(aoi_area_of(s, node, &area) && area.user_data == 42);
+    close_space(s);
+}
+
+/* The walls of a sight that is closed belong to the next one that shares them, and are saved with it. */
+static void walls_outlive_their_sight(void) {
+    setup u = {.engine = "grid", .dims = 2};
+    aoi_space *s = open_space(&u), *copy = NULL;
+    aoi_sight *g[3] = {NULL}, *loaded = NULL;
+    aoi_sight_stats stats = {0};
+    int64_t id;
+    for (int i = 0; i < 3; i++) EXPECT(aoi_sight_open(s, g[0], g + i) == AOI_OK);
+    EXPECT(aoi_sight_add_wall(g[0], &(aoi_wall){.a = {2, -1}, .b = {2, 1}}, &id) == AOI_OK);
+    EXPECT(aoi_sight_add_node(g[1], enter(s, 1, 0), 1, &(aoi_area){.radius = 5, .mask = 1}, 0, NULL) == AOI_OK);
+    aoi_sight_close(g[0]);
+    output o = save(s);
+    EXPECT(aoi_load(o.bytes, o.size, &(aoi_load_options){.alloc = host_alloc}, &copy, NULL) == AOI_OK);
+    EXPECT(aoi_sight_open(copy, NULL, &loaded) == AOI_OK);
+    aoi_sight_read_stats(loaded, &stats);
+    EXPECT(stats.walls == 1 && stats.nodes == 1);
+    output_free(&o);
+    aoi_close(copy);
+    close_space(s);
+}
+
 /* Lines of all lengths among walls of all lengths, near and far from the origin, against a loop over all walls. */
 static void rays(void) {
     enum { MANY = 400 };
@@ -530,6 +565,8 @@ int main(void) {
     RUN(watchers_alone);
     RUN(refused_wall);
     RUN(refused_sharing);
+    RUN(user_data);
+    RUN(walls_outlive_their_sight);
     RUN(rays);
     wall_touches = 0;
     RUN(histories);

@@ -209,6 +209,7 @@ bool aoi_position(const aoi_space *s, aoi_entity handle, double *pos) {
 void aoi_describe_node(const aoi_space *s, uint32_t node, aoi_area *area) {
     aoi_area_state is = aoi_state_of(s, node);
     aoi_area_describe(&is, area);
+    area->user_data = aoi_user_data_of(s, node);
     area->label = aoi_label_of(s, node);
     area->silent = (s->world.nodes[node].flags & AOI_NODE_SILENT) != 0;
 }

@@ -76,7 +76,7 @@ struct aoi_sight {
     aoi_wall_changes changes;
     const aoi_sight_sink *sink; /* NULL: events */
     uint32_t number;            /* lower than those of all sights opened later */
-    bool shares, stands_in;     /* uses the walls of another sight; was loaded (core/state_hook.h) */
+    bool stands_in;             /* was loaded (core/state_hook.h) */
     uint32_t now;               /* tick */
     aoi_thing *things;          /* by entity slot */
     aoi_watch **watches;        /* by number; NULL: free */

@@ -134,9 +134,18 @@ static void save_watches(saving *v) {
     }
 }
 
-/* Whether snapshots contain it: the host opens sights of clients and of shared walls again; stand-ins are saved. */
+/* Whether no older sight of the host has the same walls: the host opens sights of clients and of shared walls again. */
+static bool owns_walls(const aoi_sight *g) {
+    bool owns = !g->sink;
+    for (aoi_layer *l = g->layer.space->layers; l && owns; l = l->next) {
+        const aoi_sight *o = aoi_sight_from(l);
+        owns = !o || o->sink || o->walls != g->walls || o->number >= g->number;
+    }
+    return owns;
+}
+
 static bool is_saved(const aoi_sight *g) {
-    return g->stands_in || (!g->sink && !g->shares);
+    return g->stands_in || owns_walls(g);
 }
 
 /* Whether the node is there when the events of the sight are restored: those of later sights are not. */
@@ -468,7 +477,7 @@ bool aoi_sights_show(aoi_space *s, aoi_entity client, aoi_entity target) {
 aoi_sight *aoi_sights_adopt(const aoi_space *s) {
     aoi_sight *g;
     for (uint32_t number = 0; (g = sight_from(s, number, true)) != NULL; number = g->number + 1)
-        if (g->stands_in && !g->sink && !g->shares) break;
+        if (g->stands_in && owns_walls(g)) break;
     if (g) g->stands_in = false;
     return g;
 }

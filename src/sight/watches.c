@@ -295,7 +295,7 @@ int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sin
         if (g) aoi_resize(m, g, sizeof *g, 0);
         return AOI_ENOMEM;
     }
-    *g = (aoi_sight){.walls = own, .shares = walls != NULL, .sink = sink, .free_pair = AOI_NONE};
+    *g = (aoi_sight){.walls = own, .sink = sink, .free_pair = AOI_NONE};
     for (aoi_layer *l = s->layers; l; l = l->next)
         if (aoi_sight_from(l) && aoi_sight_from(l)->number >= g->number) g->number = aoi_sight_from(l)->number + 1;
     aoi_queue_open(&g->queue);
