@@ -69,7 +69,7 @@ AOI_API int aoi_sight_viewers(aoi_sight *g, aoi_entity target, const int64_t **i
                               size_t *count);
 
 typedef struct aoi_sight_stats {
-    uint64_t walls, nodes, pairs, seen; /* pairs: in the areas of the nodes; seen: how many of these are seen */
+    uint64_t walls, nodes, pairs, seen; /* pairs: in areas, and how many are seen; removed nodes count until the tick */
     uint64_t tested;                    /* lines tested by ticks since the sight was opened */
 } aoi_sight_stats;
 AOI_API void aoi_sight_read_stats(const aoi_sight *g, aoi_sight_stats *out);
