@@ -2,7 +2,7 @@
  * reader on messages with flipped, cut and added bytes. */
 #include <math.h>
 
-#include "fixture.h"
+#include "output.h"
 
 enum { MOST = 64 };
 
@@ -435,6 +435,28 @@ static void mutations(void) {
     }
 }
 
+/* A kind that has changed since the last tick is news of a picture that is saved before the next one. */
+static void pictures_have_touches_that_wait(void) {
+    aoi_space *s = open_space(&(setup){.engine = "grid", .dims = 2});
+    aoi_area area = {.radius = 9, .mask = AOI_ALL_KINDS};
+    aoi_sync *y = NULL;
+    aoi_message m = {0};
+    aoi_reader r;
+    aoi_news news = {0};
+    output o = {0};
+    aoi_entity client = enter(s, 1, 0), target = enter(s, 2, 1);
+    EXPECT(aoi_sync_open(s, &(aoi_sync_options){0}, &y) == AOI_OK && aoi_sync_add(y, client, &area, NULL) == AOI_OK);
+    EXPECT(aoi_sync_begin(y) == AOI_OK && aoi_sync_next(y, &m) == AOI_OK && m.bytes && aoi_sync_sent(y));
+    EXPECT(aoi_set_kind(s, target, 6) == AOI_OK && aoi_sync_picture(y, client, output_write, &o) == AOI_OK);
+    EXPECT(aoi_sync_remove(y, client) == AOI_OK && aoi_sync_add(y, client, &area, NULL) == AOI_OK);
+    EXPECT(aoi_sync_adopt_picture(y, client, o.bytes, o.size, NULL, 0) == AOI_OK);
+    EXPECT(aoi_sync_begin(y) == AOI_OK && aoi_sync_next(y, &m) == AOI_OK);
+    if (EXPECT(m.bytes != NULL)) EXPECT(!aoi_read_begin(&r, m.bytes, m.size) && aoi_read_next(&r, &news));
+    EXPECT(news.what == AOI_TOUCHED && news.id == 2 && news.kind == 6);
+    output_free(&o);
+    close_space(s);
+}
+
 int main(void) {
     random_start("sync");
     RUN(opening);
@@ -445,5 +467,6 @@ int main(void) {
     RUN(mutations);
     RUN(refusals);
     RUN(refused_views);
+    RUN(pictures_have_touches_that_wait);
     return expect_report("sync");
 }

@@ -34,6 +34,7 @@ static past_record past_of(const aoi_client *c, uint32_t i) {
     const bool known = i < c->known;
     past_record p = {.id = t->id, .at = t->at, .flags = c->flags[i] & (KEPT | AOI_RECORD_PIN)};
     if (known) p.flags |= KNOWN;
+    if (known && (t->flags & AOI_TRACK_TOUCHED || aoi_tick_after(t->touched, c->synced))) p.flags |= AOI_RECORD_TOUCH;
     if (t->flags & AOI_TRACK_WIDE) p.flags |= WIDE;
     if (!(t->flags & AOI_TRACK_DEAD)) p.kind = aoi_kind_of(y->space, t->entity);
     p.views = c->viewed ? aoi_picture_saw(c)[i] : (c->flags[i] & AOI_RECORD_SAW) != 0;
