@@ -88,6 +88,11 @@ describe("docs/house.md", function()
   end)
 end)
 
+it(".ci/run names specs that there are", function()
+  local names = process.read(".ci/run"):match '"%$%(echo (.-)%)"'
+  must("bash -c " .. quote("ls -d " .. names:gsub("\\\n", " ")))
+end)
+
 describe("a rule of the house", function()
   if not tree.usual then return end
   local folder, remove
