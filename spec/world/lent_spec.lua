@@ -382,4 +382,45 @@ describe("what a client of a world lends:", function()
     end)
     assert.equal(7, picture.known[2].fields.hp)
   end)
+
+  it("fields that are put while their entity waits in a successor reach the view that came with it", function()
+    net = network.new {
+      seed = SEED, plan = { size = { 0, 0, 128, 16 }, reach = 10, tile = 8, shards = { 2, 1 } }, processes = { 2 },
+      fields = { { "hp", "u16" }, { "bag", "u16" }, { "mood", "u8" } },
+    }
+    local player, other, picture = net:member(1), net:member(1), Client.new(2)
+    player:on_client(function(_, bytes) picture:apply(bytes) end)
+    net:finish(function()
+      player:enter_many { PLAYER, 50, 5, 2, 50, 5 }
+      player:add_client(PLAYER, 8)
+      player:put(2, "hp", 7)
+      player:put(2, "bag", 5)
+      player:put(2, "mood", 4)
+      other:tick()
+      net:sleep(1)
+      assert.equal(7, picture.known[2].fields.hp)
+    end)
+    local line = net.lines["x1>" .. other.address]
+    line.held = true -- the leader waits for that client
+    net:kill_shard(2)
+    net:run_until(function() return net.shards[2].term == 1 and net.shards[2].applied >= net.shards[2].ready end)
+    net:finish(function()
+      player:move_many { PLAYER, 70, 5, 2, 70, 5 }
+      player:put(2, "mood", 6) -- with the epoch of the hand-over
+      player:tick()
+      player:tick()
+      assert.is_true(net.shards[2].ents[2].restored)
+      player:put(2, "hp", 9)
+      player:put(2, "bag", 0)
+      assert.same({ 9, 0 }, { player:get(2, "hp"), player:get(2, "bag") })
+    end)
+    line.held = false
+    net:run(5)
+    assert.is_nil(net.shards[2].ents[2].restored)
+    local fields = picture.known[2].fields
+    assert.same({ 9, 0, 6 }, { fields.hp, fields.bag or 0, fields.mood })
+    net:finish(function()
+      assert.same({ 9, 0, 6 }, { player:get(2, "hp"), player:get(2, "bag"), player:get(2, "mood") })
+    end)
+  end)
 end)

@@ -43,16 +43,25 @@ local function value_of(all, name, field)
   return value
 end
 
+-- Of an entity that was handed over to a blank shard (recovery.lua) and waits there, `put` has the epochs of the fields
+-- that came with it, as views have them in their pictures. shown: the values there of those that are put meanwhile.
+local function note_shown(change, field)
+  if not (change.put and change.put[field]) then return end
+  change.shown = change.shown or {}
+  change.shown[field], change.put[field] = change.fields[field], nil
+end
+
 --- From the coming epoch on. Arguments: a value of extent, layers or priority; a name and a value of fields. A field
 -- that has this value already does not change, as client views of other shards would be sent it again.
 function traits.set(shard, id, name, ...)
   local value, change = normal(shard, name, ...), shard.trait_changes[id] or {}
   if name == "fields" then
     local field, fields = (...), change.fields or {}
+    note_shown(change, field)
     local was = value_of(shard.traits[id], name, field)
     if was == nil then was = views.blank(shard, field) end
     fields[field] = nil
-    if value ~= was then fields[field] = value end
+    if value ~= was or change.shown and change.shown[field] ~= nil then fields[field] = value end
     change.fields = next(fields) and fields
   else
     change[name] = value
@@ -94,7 +103,7 @@ end
 --- All traits of an entity, nil: none: a copy for the client that may have to restore them, so without `put`.
 function traits.all(shard, id)
   local all = merge(merge({}, shard.traits[id] or {}), shard.trait_changes[id] or {})
-  all.put = nil
+  all.put, all.shown = nil, nil
   return next(all) and all
 end
 
@@ -129,6 +138,7 @@ end
 -- perhaps as a ghost that came with a hand-over (distant.lua): values that differ are news for the views here, too.
 local function set_for_views(shard, id, one, is_known)
   if one.priority then views.sync(shard):set_priority(id, one.priority) end
+  for name, value in pairs(one.shown or {}) do views.sync(shard):put(id, name, value, 1) end
   for name, value in pairs(one.fields or {}) do
     local sync, epoch_of = views.sync(shard), one.put and one.put[name]
     local is_news = not epoch_of or is_known and sync:get(id, name) ~= value
@@ -140,9 +150,10 @@ end
 --- Keeps the changes of an entity that is handed over to a blank shard (recovery.lua) in this epoch.
 function traits.await(shard, row)
   local ent = shard.ents[row.id]
-  if ent and ent.life == row.life and not row.whole then
-    shard.trait_changes[row.id] = merge(shard.trait_changes[row.id] or {}, row.traits)
-  end
+  if not ent or ent.life ~= row.life or row.whole then return end
+  local change = shard.trait_changes[row.id] or {}
+  for field in pairs(row.traits.fields or {}) do note_shown(change, field) end
+  shard.trait_changes[row.id] = merge(change, row.traits)
 end
 
 --- This shard becomes the owner. all: the traits of the HAND row.
@@ -204,7 +215,7 @@ function traits.apply_changes(shard, parts)
     set_for_views(shard, id, change)
     if not shard.router:owns(id) then return end
     local all = merge(shard.traits[id] or {}, change)
-    all.put = all.put or {}
+    all.put, all.shown = all.put or {}, nil
     for name in pairs(change.fields or {}) do all.put[name] = shard.applied + 1 end
     shard.traits[id] = all
     shard.router:mark(id, "traits", true)
