@@ -37,7 +37,6 @@ function exact.new(scene, engine, seed)
   self.replay = replay.new(plan, scene.dimensions, self.pictures and {
     quantum = pictures.quantum, fields = pictures.fields, sight = scene.walls,
     hear = function(...) self.pictures:hear_one(...) end,
-    knows = function(id, target, life) return self:owner_of(id).router:life(target) == life end,
   })
   self.space, self.sight = self.replay.space, self.replay.sight
   for number = 1, plan.shards do self.shards[number] = new_shard(self, { number = number, plan = plan }) end

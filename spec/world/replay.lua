@@ -3,8 +3,7 @@
 --
 --   local replay = replay.new(plan, dimensions [, options])    replay:take(epoch, line) ...
 --   options: of client views: quantum, fields, sight = true; hear(id, bytes), what a player is sent; asked(id, name,
---   arguments), each request in order; knows(id, target, life), whether the shard of entity id has that life of the
---   target: in the log an override is of an id
+--   arguments), each request in order
 --   replay:epoch(number)                             what space:drain returns, with the events of nodes with sight
 --   replay:seen()                                    the space to be asked
 --   replay.replaced[id]                              how many lives of it have ended by the entering of another
@@ -41,7 +40,7 @@ function replay.new(plan, dimensions, options)
   }, Replay)
   self.hears = hears(self)
   if options then
-    self.hear, self.asked, self.knows = options.hear, options.asked, options.knows
+    self.hear, self.asked = options.hear, options.asked
     self.sync = new_sync(space, {
       quantum = options.quantum, fields = options.fields, sight = options.sight and self.sight or nil,
     })
@@ -133,10 +132,9 @@ MAKE["do"] = function(self, name, id, arguments)
   if by then by[OF_SYNC[name] or name](by, id, table.unpack(arguments)) end
 end
 
-function MAKE.override(self, id, node, target, how)
+function MAKE.override(self, id, node, target, how, life)
   if not self.space:has(target) or not self.space:area(id, node) then return end
-  if how == "show" and self.knows and not self.knows(id, target, self.lives[target]) then how = nil end
-  self.space:override(id, node, target, how or nil)
+  self.space:override(id, node, target, self.lives[target] == life and how or nil)
 end
 
 -- It is now as this says, whatever was lost with a shard.

@@ -7,8 +7,8 @@
 --   2, "restore", id, kind, life, areas by node, x, y [, z]   a restored entity: replaces what the space has of the id
 --   1, "wall", id, "open" or "shut" or "gone" [, x1, y1, x2, y2 [, z0, z1]]   in the log of every shard
 --   7, "do", name, id, arguments           a request that sets traits, client views or overrides, unchanged
---   7, "override", id, node, target, how   what the core has from now on: a target that is not in it is not shown; how:
---                                          false: no override
+--   7, "override", id, node, target, how [, life]   what the core has from now on of that life of the target; a target
+--                                          that is not in it is not shown; how: false: no override
 --
 -- The first number is the phase; an area is packed, for a node with sight { area, linger }; bytes are a message of
 -- moves of a client. After the death of a shard a "leave" may name a former life of an id: the present one stays.

@@ -41,9 +41,9 @@ local function drop(shard, holder, target)
   release(shard, holder, target)
 end
 
-local function put(shard, rec, target, how)
+local function put(shard, rec, target, how, life)
   if shard.router:life(target) then shard.core:override(rec.id, rec.number, target, how) end
-  if shard.log then log.put(shard, 7, "override", rec.id, rec.node, target, how or false) end
+  if shard.log then log.put(shard, 7, "override", rec.id, rec.node, target, how or false, life) end
 end
 
 -- That life of the target, if it is in the core; else nil, and whether it has ended, as the core has a later one. If
@@ -61,7 +61,7 @@ local function make_override(shard, rec, target)
   if has_ended then
     drop(shard, rec, target)
   else
-    put(shard, rec, target, life and o.how) -- without a life here: what was shown is seen no more
+    put(shard, rec, target, life and o.how, life) -- without a life here: what was shown is seen no more
   end
   if not o.how then drop(shard, rec, target) end
 end
