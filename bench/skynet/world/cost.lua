@@ -53,7 +53,7 @@ local function new_world(columns, rows, n, neighbours, watched, crowd)
       w.handle = w.handle + 1
       shard:request(1, 0, done, "add_node", id, 1, REACH, w.handle)
     end
-    w.outbox:set(id, owner)
+    w.outbox:keep(id, owner, lives, 1, w.x[id], w.y[id]) -- as a client has what it has entered
   end
   return w
 end
