@@ -30,6 +30,17 @@ local function answer_enters(member, f)
 end
 
 describe("what clients of a world share", function()
+  it("no client gets the number of another one when all have been given once", function()
+    local net = new_network {}
+    local numbers = {}
+    for i = 1, 4 do
+      if i == 3 then net.exchanges[1].client_count = 0xfffffe end
+      numbers[i] = net:member(1).number
+    end
+    assert.same({ 1, 2, 0xffffff, 3 }, numbers)
+    net:finish(function() end)
+  end)
+
   it("rows of enter_many whose home has died since they were claimed are claimed again", function()
     local net = new_network()
     local one = net:member(1)

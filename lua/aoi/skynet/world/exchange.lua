@@ -318,8 +318,10 @@ end
 function Exchange:join(address)
   local number = self.by_address[address]
   if number then return number end
-  self.client_count = self.client_count % (MOST_CLIENTS - 1) + 1
-  number = (self.here - 1) << 24 | self.client_count
+  repeat
+    self.client_count = self.client_count % (MOST_CLIENTS - 1) + 1
+    number = (self.here - 1) << 24 | self.client_count
+  until not self.clients[number] and not self.gone[number]
   self.by_address[address] = number
   self.clients[number] = streams.begin { address = address, behind = false, left = {} }
   return number
