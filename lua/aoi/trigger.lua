@@ -53,6 +53,7 @@
 --         closed                    true after `close`
 --         spare, spare_maps         see aoi.trigger.visits
 --         steps, mutes              see aoi.trigger.steps
+--         passed                    slots of triggers to be settled by the next update, see aoi.trigger.admission
 --         enter, leave              the handlers of all nodes, see aoi.trigger.events
 --   t     set, slot, place, dead    see aoi.trigger.registry
 --         mutes                     see aoi.trigger.steps; nil for most
@@ -143,7 +144,7 @@ function trigger.new(space, handlers, now)
     space = space, radius = space.radius, has = space.has, base = reserved.base(space),
     handlers = handlers, time = now or 0, upto = now or 0, same = not now and 0 or nil,
     triggers = {}, names = {}, inside = {}, families = {}, all = {}, hand = 0, share = 1,
-    timers = timers.new(), spare_maps = {}, steps = steps.new(), mutes = 0,
+    timers = timers.new(), spare_maps = {}, steps = steps.new(), mutes = 0, passed = {},
   }, Triggers)
   events.attach(self)
   return self
@@ -276,7 +277,7 @@ function Triggers:update(now)
   checks.finite(now, 1, "update")
   local fault = clock.fault(self, now)
   if fault then checks.fail(1, "update", fault) end
-  steps.run(self)
+  admission.settle_passed(self)
   clock.begin(self, now)
   registry.sweep(self)
   local waiting, n = self.timers, 0
@@ -381,7 +382,7 @@ local function state_of(t, target)
   local visit = t.visits and t.visits[target]
   if t:has(target) then return visit and visits.lingers(visit) and "lingering" or "inside" end
   if visit and visit.state == visits.WAITING then return "waiting" end
-  if t.spent and second.covers(t, target) then return "spent" end
+  if t.spent and admission.covers(t, target) then return "spent" end
   if visit then return "refused" end
 end
 

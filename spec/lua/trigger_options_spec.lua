@@ -43,6 +43,43 @@ for _, engine in ipairs(aoi.engines()) do
       assert.equal("first 2, enter 2, leave 2, enter 3, leave 3, last 3", take())
     end)
 
+    it("limit: what goes together with what is inside is not let in", function()
+      local t = add({ radius = 10, limit = 1 }, { "enter", "leave" })
+      crowd(3)
+      come(2) come(3)
+      space:move(1, 900, 900)
+      assert.equal("enter 2, leave 2", take())
+      space:move(1, 0, 0)
+      assert.equal(1, t:count())
+      take()
+      t:disable()
+      assert.is_truthy(take():find "^leave %d$")
+      t:enable()
+      take()
+      space:move_many { 2, 900, 0, 3, 900, 0 }
+      assert.is_truthy(take():find "^leave %d$")
+    end)
+
+    it("limit: what a handler brings back before its leave is delivered is let in by the next update", function()
+      crowd(2)
+      for _, before in ipairs { false, true } do -- the engine decides which node is first
+        local function bring_back(_, target)
+          if target == 2 then come(3) end
+        end
+        if before then space:add_node(1, 1, 10, nil, bring_back) end
+        local t = add({ radius = 10, limit = 1 }, { "enter" })
+        if not before then space:add_node(1, 1, 10, nil, bring_back) end
+        come(2) come(3)
+        space:move_many { 2, 900, 0, 3, 900, 0 }
+        triggers:update(1)
+        assert.equal("enter 2, enter 3", take())
+        assert.equal(1, t:count())
+        t:remove()
+        space:remove_node(1, 1)
+        go(3)
+      end
+    end)
+
     it("timers run from the moment of being let in", function()
       add({ radius = 10, limit = 1, after = 2, interval = 3 }, { "enter", "stay", "dwell" })
       crowd(2)

@@ -11,11 +11,13 @@ local checks = require "aoi.checks"
 local clock = require "aoi.trigger.clock"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
+local sorted_keys = require "aoi.sorted_keys"
 local steps = require "aoi.trigger.steps"
 local visits = require "aoi.trigger.visits"
 
 local alive, kill = registry.alive, registry.kill
 local run = steps.run
+local NONE = {}
 local REFUSED, WAITING, INSIDE = visits.REFUSED, visits.WAITING, visits.INSIDE
 
 local admission = {}
@@ -55,20 +57,37 @@ local function call_enter(t, target)
   return steps.begin(t.set, t.set.handlers[t.name], t.slot, t.id, target)
 end
 
+local function is_seen(t, node, target)
+  local space = t.set.space
+  return space:has(target) and reserved.has_node(space, t.id, node)
+    and (t.sight or space):sees(t.id, node, target) -- with a sight there is no second node
+end
+
+--- Whether a target is in the area, or with `outside` outside of it; filter, limit and the like are not considered.
+function admission.covers(t, target)
+  if not t.outside then return is_seen(t, t.node, target) end
+  return is_seen(t, t.second, target) and not is_seen(t, t.node, target)
+end
+
+-- The first of the queue. Targets that are no longer in the area are passed over: their leave events are pending.
+local function first_waiting(t)
+  local visit = t.head
+  while visit and not admission.covers(t, visit.target) do visit = visit.next end
+  return visit
+end
+
 -- A step that performs the next action for the state of a trigger, and pushes itself if another may follow: admits the
--- head of the queue, calls `last`, removes a spent trigger, or sets the gate's timer. `target` has entered or left; it
+-- first of the queue, calls `last`, removes a spent trigger, or sets the gate's timer. `target` has entered or left; it
 -- was the last one if the trigger is empty.
 local function settle(set, slot, _, target)
   local t = set.triggers[slot]
-  while t.head and open(t) do
-    local visit = t.head
+  local visit = t.head and open(t) and first_waiting(t)
+  if visit then
     local admitted = visit.target
     visits.dequeue(visit)
-    if set.space:has(admitted) then -- if not, its leave event is pending
-      admit(t, visit)
-      push(t, settle, admitted)
-      return call_enter(t, admitted)
-    end
+    admit(t, visit)
+    push(t, settle, admitted)
+    return call_enter(t, admitted)
   end
   if set.inside[slot] == 0 then
     if t.occupied then
@@ -79,7 +98,20 @@ local function settle(set, slot, _, target)
       return t:remove()
     end
   end
-  if t.head and not t.gate.place and set.inside[slot] < t.limit then set.timers:set(t.gate, t.ready) end
+  if t.head and open(t) then
+    set.passed[slot] = true
+  elseif t.head and not t.gate.place and set.inside[slot] < t.limit then
+    set.timers:set(t.gate, t.ready)
+  end
+end
+
+--- Settles triggers again that have passed over targets: a handler may have cancelled the pending leave events.
+function admission.settle_passed(set)
+  for _, slot in ipairs(next(set.passed) and sorted_keys(set.passed) or NONE) do
+    set.passed[slot] = nil
+    if set.triggers[slot] then push(set.triggers[slot], settle) end
+  end
+  return run(set)
 end
 
 local function settle_all(t, target)

@@ -320,6 +320,7 @@ local function load_inside(t, s, shift, timers)
     if t.outside or not v.linger then seen[#seen + 1] = v.target end
     load_visit(t, v, shift, timers)
   end
+  set.passed[t.slot] = t.head and true -- the next update settles it, for a handler may have brought the head back
   t.occupied, t.spent = set.inside[t.slot] > 0, s.spent
   if s.ready then t.ready = s.ready + shift end
   if s.gate then timers[#timers + 1] = { s.gate, t.gate, t.ready } end

@@ -15,18 +15,6 @@ local second = {}
 
 local ALL = -1 -- layers: all bits
 
-local function is_seen(t, node, target)
-  local space = t.set.space
-  return space:has(target) and reserved.has_node(space, t.id, node)
-    and (t.sight or space):sees(t.id, node, target) -- with a sight there is no second node
-end
-
---- Whether a target is in the area, or with `outside` outside of it; filter, limit and the like are not considered.
-function second.covers(t, target)
-  if not t.outside then return is_seen(t, t.node, target) end
-  return is_seen(t, t.second, target) and not is_seen(t, t.node, target)
-end
-
 -- The area of the second node of a trigger with `outside`; its mask is 0 while the trigger is disabled.
 local function area_of(t)
   return { radius = math.huge, mask = t.disabled and 0 or t.mask, layers = t.layers, label = t.label }
@@ -159,7 +147,7 @@ end
 -- of the second node is for a former entity. This happens if the first node's event for it has begun the new visit.
 local function is_of_new_life(t, visit)
   local life = checks.life(t.set.space, visit.target)
-  return t.outside and life ~= true and life == visit.life and second.covers(t, visit.target)
+  return t.outside and life ~= true and life == visit.life and admission.covers(t, visit.target)
 end
 
 --- Processes a leave event in the same way.

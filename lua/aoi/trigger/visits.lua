@@ -83,9 +83,15 @@ function visits.free(visit)
   set.spare = visit
 end
 
+-- The queue is empty.
+local function shut_gate(t)
+  t.set.timers:cancel(t.gate)
+  t.set.passed[t.slot] = nil
+end
+
 --- Ends all visits of a removed trigger, and its queue.
 function visits.free_all(t)
-  t.set.timers:cancel(t.gate)
+  shut_gate(t)
   for _, visit in pairs(t.visits) do
     visit.prev = nil
     visits.free(visit)
@@ -109,7 +115,7 @@ function visits.dequeue(visit)
   if next then next.prev = prev else t.tail = prev end
   visit.prev, visit.next = nil, nil
   visit.state = REFUSED
-  if not t.head then t.set.timers:cancel(t.gate) end
+  if not t.head then shut_gate(t) end
 end
 
 return visits
