@@ -160,9 +160,10 @@ static uint32_t view_args(lua_State *L, const laoi_sync *y, laoi_area_arg *out) 
     return n ? (uint32_t)n : 1;
 }
 
-/* Reads the number of a view at i, 1 by default; returns its node, and its number - 1 in *view. */
+/* Reads the number of a view at i; returns its node, and its number - 1 in *view. */
 static aoi_node view_arg(lua_State *L, const laoi_sync *y, aoi_entity e, int i, uint32_t *view) {
-    double k = lua_isnoneornil(L, i) ? 1 : luaL_checknumber(L, i);
+    if (lua_type(L, i) != LUA_TNUMBER) laoi_typeerror(L, i, "number");
+    double k = lua_tonumber(L, i);
     bool good = k >= 1 && k <= AOI_MOST_VIEWS && k == floor(k);
     *view = good ? (uint32_t)k - 1 : 0;
     aoi_node n = aoi_sync_view(y->core, e, *view);
@@ -176,7 +177,6 @@ static int y_set_view(lua_State *L) {
     aoi_entity e = sync_client(L, y);
     laoi_area_arg area;
     uint32_t view;
-    if (lua_type(L, 3) != LUA_TNUMBER) laoi_typeerror(L, 3, "number");
     (void)view_arg(L, y, e, 3, &view);
     laoi_area(L, y->space, 4, &area);
     y = laoi_sync_self(L, 4); /* once more: reading the area may run a finalizer */
@@ -272,6 +272,10 @@ static int y_node(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 3);
     int64_t id = 0;
     uint32_t view;
+    if (lua_isnoneornil(L, 3)) {
+        lua_settop(L, 2);
+        lua_pushinteger(L, 1);
+    }
     const bool known = aoi_node_id(y->space->core, view_arg(L, y, sync_client(L, y), 3, &view), &id);
     return laoi_push_known(L, known, id);
 }

@@ -85,7 +85,6 @@ int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     aoi_sync *y;
     const int result = open_sync(s, o, &y);
     if (result != AOI_OK) return result;
-    if (s->journal && y->field_count) aoi_states_opened(y);
     if (y->field_count && !aoi_states_adopt(y)) {
         aoi_sync_close(y);
         return AOI_ENOMEM;

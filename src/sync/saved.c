@@ -201,14 +201,8 @@ int aoi_states_apply(aoi_space *s, uint32_t number, const void *bytes, size_t si
     return r.fault ? AOI_EVALUE : AOI_OK;
 }
 
-/* Uses public calls, so that `own` fields stay own and journals record the values. */
-bool aoi_states_adopt(aoi_sync *y) {
-    aoi_sync *from = NULL;
-    for (uint32_t number = 0; aoi_states_next(y->space, &number) && !from; number++) {
-        from = find_states(y->space, number, true);
-        if (!from->stands_in) from = NULL;
-    }
-    for (uint32_t t = 0; from && t < from->state_cap; t++) {
+static bool take_values(aoi_sync *y, const aoi_sync *from) {
+    for (uint32_t t = 0; t < from->state_cap; t++) {
         const uint32_t slot = from->states[t] ? from->tracks[t].entity : AOI_NONE;
         if (slot == AOI_NONE) continue;
         const aoi_entity e = {slot, y->space->world.entities[slot].generation};
@@ -220,6 +214,30 @@ bool aoi_states_adopt(aoi_sync *y) {
             (void)aoi_sync_value(from, e, f, &v);
             if (aoi_sync_put(y, e, field, &v) != AOI_OK) return false;
         }
+    }
+    return true;
+}
+
+/* Uses public calls, so that `own` fields stay own and journals record the values.  Numbers are swapped, so that
+ * snapshots keep the order. */
+bool aoi_states_adopt(aoi_sync *y) {
+    aoi_space *s = y->space;
+    aoi_sync *from = NULL;
+    const uint32_t own = y->number;
+    for (uint32_t number = 0; aoi_states_next(s, &number) && !from; number++) {
+        from = find_states(s, number, true);
+        if (!from->stands_in) from = NULL;
+    }
+    if (from) {
+        y->number = from->number;
+        from->number = own;
+    }
+    if (s->journal) aoi_states_opened(y);
+    if (from && !take_values(y, from)) {
+        from->number = y->number;
+        y->number = own;
+        if (s->journal) aoi_states_opened(from);
+        return false;
     }
     aoi_sync_close(from);
     return true;

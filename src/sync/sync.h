@@ -477,7 +477,7 @@ void aoi_state_pack_is_since(aoi_sync *y, uint32_t track, uint32_t since); /* th
 void aoi_states_put(aoi_sync *y, uint32_t track, uint32_t field); /* these three write records of a journal */
 void aoi_states_opened(aoi_sync *y);
 void aoi_states_closed(aoi_sync *y);
-bool aoi_states_adopt(aoi_sync *y); /* takes over the fields of the first stand-in; false: memory refused */
+bool aoi_states_adopt(aoi_sync *y); /* takes over number and fields of the first stand-in; false: memory refused */
 
 /* ---- lacking.c: false where memory is refused ---------------------------------------------------------------------- */
 
