@@ -5,7 +5,7 @@
 //     void OnMessage(byte[] bytes) { picture.Apply(bytes); }
 //     void Update() { foreach (Aoi.Known it in picture.Known.Values) Draw(it.Id, it.X, it.Y, it.Number("hp")); }
 //
-// Apply all messages of a connection, in order: docs/client-contract.md. Other bytes than those of a message are a
+// Apply all messages of a connection, in order: docs/client.md. Other bytes than those of a message are a
 // MessageException that says what is wrong; then nothing has changed.
 using System;
 using System.Collections.Generic;
@@ -125,7 +125,7 @@ namespace Aoi
         const int TagMoved = 0, TagMovedTouched = 1, TagTouched = 2, TagAppeared = 3, TagGone = 4, TagMovedWide = 5,
             TagAppearedWide = 6, TagState = 7;
         const int Types = 13, MostName = 64, MostValue = 65535;
-        const double MostQuanta = 9007199254740992;
+        const long MostQuanta = 9007199254740992;
 
         /// <summary>How the names of fields are spelled.</summary>
         public static Encoding Names = Encoding.UTF8;
@@ -228,7 +228,7 @@ namespace Aoi
         long Quanta(long from)
         {
             long sum = from + FromZigzag(Varint(56));
-            if (Math.Abs((double)sum) > MostQuanta) Refuse("a position is out of range");
+            if (sum > MostQuanta || sum < -MostQuanta) Refuse("a position is out of range");
             return sum;
         }
 

@@ -56,11 +56,13 @@
     // A difference of up to 2^55 from the origin: only their sum is exact as a number.
     quanta(origin) {
       const z = this.varint(56)
-      let sum
-      if (typeof z === 'number') sum = origin + (z % 2 ? -(z + 1) / 2 : z / 2)
-      else sum = Number(BigInt(origin) + (z & 1n ? -(z >> 1n) - 1n : z >> 1n))
-      if (Math.abs(sum) > MOST_QUANTA) fail('a position is out of range')
-      return sum
+      if (typeof z === 'number') { // most: no BigInt is made
+        const sum = origin + (z % 2 ? -(z + 1) / 2 : z / 2)
+        if (Math.abs(sum) < MOST_QUANTA) return sum
+      }
+      const big = BigInt(z), sum = BigInt(origin) + (big & 1n ? -(big >> 1n) - 1n : big >> 1n)
+      if (sum > MOST_QUANTA || sum < -MOST_QUANTA) fail('a position is out of range')
+      return Number(sum)
     }
 
     float() {

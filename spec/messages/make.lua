@@ -27,6 +27,12 @@ local STREAMS = {
     options = { limit = 3 } },
 }
 
+-- Messages of a position at 2^53 quanta, then 1 farther, and with the origin there.
+local FAR = "\128\128\128\128\128\128\128\32"
+local BOUNDS = {
+  "\2\0\1\1" .. FAR .. "\0\80\0\0", "\2\0\1\1" .. FAR .. "\0\80\2\0", "\2\0\1\1\130" .. FAR:sub(2) .. "\0\80\0\0",
+}
+
 local function integer(v) return math.tointeger(v) or v end
 
 local function value(random, type, long)
@@ -109,6 +115,7 @@ function make.files(seed, ticks)
     lines[#lines + 1] = "= " .. message_text.picture(picture, stream.dims)
     files[stream.file .. ".txt"] = table.concat(lines, "\n") .. "\n"
   end
+  for _, message in ipairs(BOUNDS) do other[#other + 1] = (news_line(message, {})) end
   files["other_bytes.txt"] = table.concat(other, "\n") .. "\n"
   return files
 end

@@ -71,7 +71,8 @@ static bool read_quanta(aoi_reader *r, int64_t from, int64_t *out) {
     uint64_t z;
     if (!read_varint(r, 56, &z)) return false;
     *out = from + (int64_t)aoi_unzigzag(z);
-    return fabs((double)*out) <= AOI_WIRE_QUANTA || reader_fail(r, "a position is out of range");
+    const int64_t most = (int64_t)AOI_WIRE_QUANTA; /* a double has no 2^53 + 1 */
+    return (*out <= most && *out >= -most) || reader_fail(r, "a position is out of range");
 }
 
 /* Reads the names and types of fields. */
