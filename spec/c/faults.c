@@ -11,6 +11,8 @@
  * The order of the events of ck may differ: it follows from where an index keeps its entries, which is not observable
  * otherwise. Restoring the place of every entry would need a copy of what each call touches, on every call, for the
  * sake of one that fails. */
+#include "aoi_sight.h"
+#include "aoi_sync.h"
 #include "calls.h"
 
 static bool same(const text *expected, aoi_space *s, bool in_order) {
@@ -353,6 +355,41 @@ static void plain_ticks(const setup *u) {
     close_space(s);
 }
 
+/* Closing a synchroniser and a sight needs no memory, whatever waits to be judged: their nodes are gone. */
+static void closing(const setup *u, int rounds) {
+    enum { PEOPLE = 30 };
+    unsigned refused = 0;
+    for (int round = 0; round < rounds; round++) {
+        const aoi_area area = {.radius = random_below(4), .margin = random_below(6), .mask = AOI_ALL_KINDS};
+        aoi_space *s = open_space(u);
+        aoi_sync *y = NULL;
+        aoi_sight *g = NULL;
+        EXPECT(aoi_sync_open(s, &(aoi_sync_options){0}, &y) == AOI_OK && aoi_sight_open(s, NULL, &g) == AOI_OK);
+        for (int64_t id = 0; id < PEOPLE; id++) {
+            aoi_entity e = enter(s, id, (double)random_below(12));
+            if (id % 4 == 0) add_node(s, e, 1, 3);
+            if (id % 3 == 0) EXPECT(aoi_sync_add(y, e, &area, NULL) == AOI_OK);
+            if (id % 5 == 0) EXPECT(aoi_sight_add_node(g, e, 2, &area, 0, NULL) == AOI_OK);
+        }
+        for (int i = 0; i < 60; i++) {
+            if (i % 20 == 0)
+                EXPECT(aoi_flush(s) == AOI_OK && aoi_sync_begin(y) == AOI_OK && aoi_sight_tick(g) == AOI_OK);
+            if (i > 50) host_refuse(1 + (long)random_below(3), HOST_FOR_EVER);
+            (void)aoi_move(s, aoi_find(s, random_below(PEOPLE)), (double[3]){random_below(12), random_below(3), 0});
+        }
+        expect_at("%s %dD%s, closing, round %d", u->engine, u->dims, ticks(u), round);
+        host_refuse(1, HOST_FOR_EVER);
+        aoi_sync_close(y);
+        aoi_sight_close(g);
+        refused += host_relent();
+        aoi_stats stats;
+        aoi_read_stats(s, &stats);
+        EXPECT(stats.nodes == (PEOPLE + 3) / 4 && aoi_check(s) == NULL);
+        close_space(s);
+    }
+    EXPECT(refused > 0);
+}
+
 int main(void) {
     setup u;
     random_start("faults");
@@ -365,6 +402,7 @@ int main(void) {
             history(&u, 60, 120);
             endurance(&u, 50, (int)random_steps(1500));
             for (int k = 0; k < 4; k++) hard_times(&u, (int)random_steps(2500));
+            closing(&u, 10);
         }
         u.deferred = false;
         crowd(&u, (int)random_steps(200));

@@ -69,8 +69,8 @@ static inline aoi_layer_node *aoi_layer_node_from(uint64_t user_data) {
 
 void aoi_layer_open(aoi_space *s, aoi_layer *layer, const aoi_layer_class *class);
 void aoi_layer_close(aoi_layer *layer); /* removes it from the chain, after its nodes */
-/* A node that cannot be removed for lack of memory becomes a silent node of the space. */
-int aoi_remove_layer_node(aoi_space *s, uint32_t node);
+/* Needs no memory, as the sightings of a removed node are void. */
+void aoi_remove_layer_node(aoi_space *s, uint32_t node);
 uint64_t aoi_layer_node_end(const aoi_space *s, uint32_t node); /* class->end; the host's user data */
 void aoi_layer_node_changed(const aoi_space *s, uint32_t node); /* class->changed */
 bool aoi_node_is_recorded(const aoi_space *s, uint32_t node);   /* by journals; true without a layer */

@@ -69,13 +69,11 @@ bool aoi_node_is_recorded(const aoi_space *s, uint32_t node) {
            aoi_layer_node_from(s->world.areas[node].user_data)->layer->class->recorded;
 }
 
-int aoi_remove_layer_node(aoi_space *s, uint32_t node) {
-    aoi_node_record *n = s->world.nodes + node;
-    int result = aoi_remove_node(s, (aoi_node){node, n->generation});
-    if (result == AOI_OK) return result;
-    s->world.areas[node].user_data = aoi_layer_node_end(s, node);
-    n->flags = (uint8_t)((n->flags & ~AOI_NODE_LAYER) | AOI_NODE_SILENT);
-    return result;
+void aoi_remove_layer_node(aoi_space *s, uint32_t node) {
+    if (aoi_remove_node(s, (aoi_node){node, s->world.nodes[node].generation}) == AOI_OK) return;
+    for (uint32_t e = 0; e < s->world.entity_top; e++) (void)aoi_pair_table_remove(&s->kept, node, e);
+    aoi_chain_remove(&s->world, &s->chains, node);
+    aoi_free_node(s, node);
 }
 
 uint64_t aoi_layer_node_end(const aoi_space *s, uint32_t node) {

@@ -318,7 +318,7 @@ void aoi_sight_close(aoi_sight *g) {
     aoi_space *s = g->layer.space;
     const aoi_queued *e;
     for (uint32_t k = 0; k < g->watch_top; k++)
-        if (g->watches[k] && !g->watches[k]->gone) (void)aoi_remove_layer_node(s, g->watches[k]->node);
+        if (g->watches[k] && !g->watches[k]->gone) aoi_remove_layer_node(s, g->watches[k]->node);
     while (g->queue.count && (e = aoi_queue_take(&g->queue)) != NULL) aoi_let_go(s, e->node);
     for (uint32_t k = 0; k < g->watch_top; k++)
         if (g->watches[k] && g->watches[k]->holds) aoi_let_go(s, g->watches[k]->node);

@@ -198,8 +198,8 @@ void aoi_sync_close(aoi_sync *y) {
     aoi_space *s = y->space;
     if (s->journal && y->field_count) aoi_states_closed(y);
     for (uint32_t k = 0; k < y->client_top; k++)
-        if (y->clients[k]) (void)aoi_remove_layer_node(s, y->clients[k]->view.node);
-    while (y->ended_views) (void)aoi_remove_layer_node(s, y->ended_views->node);
+        if (y->clients[k]) aoi_remove_layer_node(s, y->clients[k]->view.node);
+    while (y->ended_views) aoi_remove_layer_node(s, y->ended_views->node);
     aoi_sight_close(y->sight);
     aoi_layer_close(&y->layer);
     sync_free(&y->layer);
