@@ -113,14 +113,14 @@ function checks.space(space, module, name)
 end
 
 --- Calls a method of a space. An error about one of its arguments is raised as one about the argument of `name` that is
--- passed there; other errors, as those of handlers, are raised unchanged.
+-- passed there, that of a closed space with the position of the caller; others, as those of handlers, unchanged.
 -- @param name the public function that calls this
 -- @param places index of an argument of `method`, self included -> index of the argument of `name`
 function checks.call(name, places, method, ...)
   local ok, err, argument = core.call_as(method, nil, 0, ...)
   if ok then return end
   if places[argument] then fail(places[argument], name, err, 3) end
-  error(err, 0)
+  error(err, type(err) == "string" and err:find "^attempt to use a " and 3 or 0) -- of the core: without a position here
 end
 
 --- Calls a function of the core. Returns the error about its arguments as text, or nil and the first result.

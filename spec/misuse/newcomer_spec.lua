@@ -727,6 +727,14 @@ local MISTAKES = {
     w.space:close()
     w.near:sync(noop)
   end },
+  { "a move of lists of a closed space", "attempt to use a closed space", function(w)
+    w.space:close()
+    w.near:move(1, 0, 0)
+  end },
+  { "moves of lists of a closed space", "attempt to use a closed space", function(w)
+    w.space:close()
+    w.near:move_many { 1, 0, 0 }
+  end },
   { "an odd bush", "x and y of 3 to 64 corners expected", function(w) w.team:bush { 0, 0, 1, 0, 1 } end },
   { "options for a list", "#3 to 'add' (nothing expected, got table)", function(w) w.near:add(2, 5, {}) end },
   { "a table to fill with a list", "#2 to 'list' (nothing expected, got table)",
