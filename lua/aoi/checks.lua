@@ -123,6 +123,12 @@ function checks.call(name, places, method, ...)
   error(err, type(err) == "string" and err:find "^attempt to use a " and 3 or 0) -- of the core: without a position here
 end
 
+--- as_one(space, f, ...): calls f(...), and delivers the events of its calls on the space when it has returned.
+function checks.as_one(space, f, ...)
+  if type(space) == "userdata" then return core.as_one(space, f, ...) end
+  return f(...)
+end
+
 --- Calls a function of the core. Returns the error about its arguments as text, or nil and the first result.
 function checks.fault(f, ...)
   local ok, result = core.call_as(f, nil, 0, ...)

@@ -235,6 +235,44 @@ describe("triggers that are saved", function()
     assert.truthy(take():find("enter 3>1", 1, true))
   end)
 
+  it("are all there before the handler of another node is called", function()
+    triggers:add(1, "zone")
+    triggers:add(3, "zone")
+    local data = triggers:save()
+    local function load_beside(handler)
+      local other, calls = aoi.new(), 0
+      for id = 1, 3 do other:enter(id, ({ 0, 5, 50 })[id], 0) end
+      local again = trigger.new(other, handlers)
+      other:enter(9, 90, 0)
+      other:add_node(9, 1, 1, function()
+        calls = calls + 1
+        if calls == 1 then error("planned", 0) end
+        handler(other)
+      end)
+      pcall(other.enter_many, other, { 10, 90, 0, 11, 90, 0 }) -- an event of that node waits
+      take()
+      return other, again, coroutine.create(function() return again:load(data) end)
+    end
+
+    local other, again, co = load_beside(function(there)
+      there:leave(3)
+      error("also planned", 0)
+    end)
+    assert.same({ false, "also planned" }, { coroutine.resume(co) })
+    assert.equal(1, again:stats().triggers)
+    other:move(2, 50, 0)
+    assert.equal("leave 1>2", take())
+
+    if _VERSION == "Lua 5.1" or _VERSION == "Lua 5.2" then return end -- handlers cannot yield
+    other, again, co = load_beside(coroutine.yield)
+    assert.is_true(coroutine.resume(co))
+    assert.equal("suspended", coroutine.status(co)) -- and others go on
+    other:move(3, 1, 0)
+    assert.equal("enter 3>1, enter 3>2, enter 1>3", take())
+    assert.same({ true, 2 }, { coroutine.resume(co) })
+    assert.equal(0, again:stats().late)
+  end)
+
   it("keep overrides and kept targets of their nodes, and tell nothing of them", function()
     local t = triggers:add(1, "zone", { keep = 20 })
     space:override(1, t.node, 3, "show")

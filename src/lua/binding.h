@@ -272,9 +272,10 @@ typedef struct laoi_loading { /* how the nodes of a space that is loaded or play
 
 bool laoi_give_handlers(void *ud, aoi_loaded_node *n); /* for aoi_load_options; ud: laoi_loading */
 
-/* What is wrong with the ids of a space that was loaded or played: before Lua 5.3 a number does not hold all; or NULL.
- * Looks at all entities and nodes there. */
-const char *laoi_ids_fault(const aoi_space *s);
+/* What is wrong with the ids, kinds, masks and layers of a space that was loaded or played, or of one entity and a node
+ * of it: before Lua 5.3 a number does not hold all; or NULL.  The first looks at all entities and nodes there. */
+const char *laoi_integers_fault(const aoi_space *s);
+const char *laoi_integers_fault_at(const aoi_space *s, int64_t id, int64_t node_id);
 
 /* ---- journals; journal_methods.c ----------------------------------------------------------------------------------- */
 
@@ -312,5 +313,7 @@ void laoi_push_tracer(lua_State *L, int t);
 int laoi_deliver(lua_State *L, laoi_space *b, bool counts);
 /* The same for events pending in layers only (aoi_layers_take), with the number of events. */
 int laoi_deliver_layers(lua_State *L, laoi_space *b);
+/* as_one(space, f, ...): calls f(...), whose calls deliver nothing, as those of a handler; then delivers. */
+int laoi_as_one(lua_State *L);
 
 #endif

@@ -296,3 +296,12 @@ int laoi_deliver_layers(lua_State *L, laoi_space *b) {
     lua_pushinteger(L, 0);
     return 1;
 }
+
+int laoi_as_one(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    b->unsuspendable++;
+    const bool failed = lua_pcall(L, lua_gettop(L) - 2, 0, 0) != 0;
+    b->unsuspendable--;
+    if (failed) return lua_error(L);
+    return b->core && !b->deferred ? laoi_deliver(L, b, false) : 0;
+}

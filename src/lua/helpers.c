@@ -56,9 +56,10 @@ static int helper_fnv(lua_State *L) {
 }
 
 void laoi_open_helpers(lua_State *L) {
-    static const luaL_Reg helpers[] = {{"lowest", helper_lowest}, {"life", helper_life}, {"base64", helper_base64},
-                                       {"double", helper_double}, {"fnv", helper_fnv},   {"end_list", laoi_end_list_of},
-                                       {"call_as", laoi_call_as}, {NULL, NULL}};
-    lua_createtable(L, 0, 7);
+    static const luaL_Reg helpers[] = {
+        {"lowest", helper_lowest}, {"life", helper_life},   {"base64", helper_base64},
+        {"double", helper_double}, {"fnv", helper_fnv},     {"end_list", laoi_end_list_of},
+        {"call_as", laoi_call_as}, {"as_one", laoi_as_one}, {NULL, NULL}};
+    lua_createtable(L, 0, 8);
     laoi_set_functions(L, lua_gettop(L), helpers);
 }

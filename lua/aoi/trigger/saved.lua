@@ -327,12 +327,12 @@ local function load_inside(t, s, shift, timers)
   return seen
 end
 
--- Adds the node, in place of the one that was in the loaded space. Returns { error } if a handler of that one raised.
+-- Adds the node, in place of the one that was in the loaded space.
 local function install(set, t, s, seen)
-  local space, overrides, ok, err = set.space, {}, true, nil
+  local space, overrides = set.space, {}
   if reserved.is_old_node(space, s.node) and reserved.has_node(space, t.id, s.node) then
     overrides = space:overrides(t.id, s.node)
-    ok, err = pcall(space.remove_node, space, t.id, s.node)
+    space:remove_node(t.id, s.node)
   end
   local in_area = t.outside and s.near or seen
   if #overrides > 0 then
@@ -340,8 +340,7 @@ local function install(set, t, s, seen)
   else
     space:adopt(t.id, t.node, s.area, in_area, set.enter, set.leave)
   end
-  second.load(t, s, seen)
-  return not ok and { err } or nil
+  return second.load(t, s, seen)
 end
 
 local function load_region(set, t, s)
@@ -359,18 +358,20 @@ local function load_trigger(set, new, s, filter, shift, timers)
   return install(set, t, s, load_inside(t, s, shift, timers))
 end
 
---- Adds the triggers of checked data.
--- @param new new(set, name, options): makes a trigger without an entity
-function saved.load(set, data, filters, new)
-  local shift, timers, failed, hold = set.time - data.time, {}, nil, steps.hold(set)
-  for i, s in ipairs(data.triggers) do
-    local raised = load_trigger(set, new, s, filters[i], shift, timers)
-    failed = failed or raised
-  end
+local function load_all(set, data, filters, new)
+  local shift, timers = set.time - data.time, {}
+  for i, s in ipairs(data.triggers) do load_trigger(set, new, s, filters[i], shift, timers) end
   table.sort(timers, function(a, b) return a[1] < b[1] end)
   for _, timer in ipairs(timers) do set.timers:set(timer[2], timer[3]) end
+end
+
+--- Adds the triggers of checked data. No handler is called before all are there.
+-- @param new new(set, name, options): makes a trigger without an entity
+function saved.load(set, data, filters, new)
+  local hold = steps.hold(set, coroutine.running())
+  local ok, err = pcall(checks.as_one, set.space, load_all, set, data, filters, new)
   steps.release(set, hold)
-  if failed then error(failed[1], 0) end
+  if not ok then error(err, 0) end
 end
 
 return saved

@@ -83,7 +83,7 @@ end
 steps.push, steps.run = push, run
 
 --- Queues all events until `release`.
--- @param by the running coroutine, if the hold may end as soon as that is suspended
+-- @param by the running coroutine: the hold ends as soon as that is suspended; nil: the main one before Lua 5.2
 -- @return what `release` takes: nil within another hold
 function steps.hold(set, by)
   local work = set.steps
