@@ -339,6 +339,7 @@ function Triggers:load(data, filters)
   checks.type(data, "table", 1, "load")
   if filters ~= nil then checks.type(filters, "function", 2, "load") end
   local own, why = saved.check(self, data, filters)
+  expect_open(self)
   if not own then checks.fail(1, "load", why) end
   saved.load(self, data, own, new_trigger)
   return #data.triggers

@@ -273,6 +273,31 @@ describe("triggers that are saved", function()
     assert.equal(0, again:stats().late)
   end)
 
+  it("are refused where the function for their filters changes what they need", function()
+    triggers:add(1, "zone")
+    triggers:add(2, "zone", { filter = odd })
+    local data = triggers:save()
+    local function load_while(change)
+      local copy = aoi.load(space:save())
+      local again = trigger.new(copy, handlers)
+      local ok, why = pcall(function()
+        again:load(data, function()
+          change(copy, again)
+          return odd
+        end)
+      end)
+      assert.is_false(ok)
+      assert.matches("trigger_saved_spec.lua:%d+: ", why)
+      return why, again:stats().triggers
+    end
+    local function leave(copy) copy:leave(1) end
+    local function add(_, again) again:add(1, "zone") end
+    assert.same({ "no entity 1", 0 }, { load_while(leave):match "no entity 1", (select(2, load_while(leave))) })
+    assert.same({ "already has", 1 }, { load_while(add):match "already has", (select(2, load_while(add))) })
+    assert.matches("a closed set of triggers", load_while(function(_, again) again:close() end), 1, true)
+    assert.matches("a closed space", load_while(function(copy) copy:close() end), 1, true)
+  end)
+
   it("keep overrides and kept targets of their nodes, and tell nothing of them", function()
     local t = triggers:add(1, "zone", { keep = 20 })
     space:override(1, t.node, 3, "show")

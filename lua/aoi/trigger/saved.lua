@@ -282,17 +282,25 @@ local function ask_filters(list, ask)
   return filters
 end
 
---- Checks all data, so that loading cannot fail half way.
--- @return filters by index; nil and the reason if `save` does not make such data, or it does not fit the space
-function saved.check(set, data, ask)
-  local fault = fault_of(data, DATA)
-  if fault then return nil, fault end
-  local names = {}
+local function data_fault(set, data)
+  local fault, names = fault_of(data, DATA), {}
+  if fault then return fault end
   for i, s in ipairs(data.triggers) do
     fault = trigger_fault(set, s, data.time, names)
-    if fault then return nil, ("trigger %d: %s"):format(i, fault) end
+    if fault then return ("trigger %d: %s"):format(i, fault) end
   end
-  return ask_filters(data.triggers, ask)
+end
+
+--- Checks all data, so that loading cannot fail half way; again after `ask`, which may change anything.
+-- @return filters by index; nil and the reason if `save` does not make such data, or it does not fit the space
+function saved.check(set, data, ask)
+  local fault = data_fault(set, data)
+  if fault then return nil, fault end
+  local filters, why = ask_filters(data.triggers, ask)
+  if not filters then return nil, why end
+  fault = next(filters) and data_fault(set, data)
+  if fault then return nil, fault end
+  return filters
 end
 
 -- Loading -----------------------------------------------------------------------------------------------------------
