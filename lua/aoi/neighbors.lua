@@ -421,14 +421,20 @@ function Neighbors:sync(send)
   return self.clients:tick(send)
 end
 
---- Processes events that `space:drain` returned and ignores those of other nodes.
+--- Processes events that `space:drain` returned and ignores those of other nodes. Each event is dispatched once.
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Neighbors:dispatch(buf, n)
   checks.self(self, Neighbors, "dispatch", "near:dispatch(buf, n)")
-  checks.each_event(buf, n, "dispatch", function(is_enter, ...)
-    local handle = is_enter and self.enter or self.leave
-    handle(...)
+  checks.each_event(buf, n, "dispatch", function(is_enter, id, target, node)
+    local watcher = self.by_node[node]
+    if not watcher then return end
+    if is_enter == (watcher.list.at[target] ~= nil) then
+      checks.fail(1, "dispatch", ("entity %s is %s in the list of %s: each event is dispatched once"):format(
+        checks.spell(target), is_enter and "already" or "not", checks.spell(id)), 4)
+    end
+    local handle = is_enter and on_enter or on_leave
+    handle(self, watcher, target)
   end)
 end
 

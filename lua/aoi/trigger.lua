@@ -304,8 +304,9 @@ function Triggers:advance(dt)
   return self:update(self.time + dt)
 end
 
---- Processes events that `space:drain` returned and ignores those of other nodes. After an error of a handler the
---- remaining events are processed at the next event or `update`.
+--- Processes events that `space:drain` returned and ignores those of other nodes. Each event is dispatched once: a
+--- second time it counts twice. After an error of a handler the remaining events are processed at the next event or
+--- `update`.
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Triggers:dispatch(buf, n)

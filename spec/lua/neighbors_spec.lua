@@ -256,6 +256,28 @@ for _, engine in ipairs(aoi.engines()) do
       nothing_left()
     end)
 
+    it("events that are dispatched twice are refused", function()
+      space = aoi.new { engine = engine, delivery = "deferred" }
+      near = neighbors.new(space)
+      for id = 1, 3 do space:enter(id, id, 0) end
+      near:add(1, 10)
+      local buf, n = space:drain()
+      near:dispatch(buf, n)
+      local function refused(words)
+        local ok, why = pcall(function() near:dispatch(buf, n) end)
+        assert.is_false(ok)
+        assert.matches("neighbors_spec.lua:%d+: bad argument #1 to 'dispatch' %(entity %d " .. words, why)
+      end
+      refused "is already in the list of 1: each event is dispatched once"
+      assert.same({ 2, 3 }, walk(near:each(1)))
+      space:leave(2)
+      buf, n = space:drain()
+      near:dispatch(buf, n)
+      refused "is not in the list of 1: each event is dispatched once"
+      assert.same({ 3 }, walk(near:each(1)))
+      assert.equal(0, near:viewer_count(2))
+    end)
+
     it("random histories agree with what the space says", function()
       local random = rng.new(SEED + rng.hash(engine))
       local watchers = {}
