@@ -297,7 +297,7 @@ static void refused_views(void) {
         const aoi_entity e = aoi_find(s, 1);
         for (long n = 1; again; n++) {
             host_refuse(n, n % 2 ? HOST_FOR_EVER : 1);
-            int result = aoi_sync_add_views(y, e, views, 3, NULL);
+            int result = aoi_sync_add_views(y, e, views, 3, &(aoi_relevance){.self = i % 2});
             again = result == AOI_ENOMEM;
             EXPECT(host_relent() || !again);
             EXPECT(AOI_IS_NULL(aoi_sync_node(y, e)) == again);

@@ -199,6 +199,7 @@ AOI_INLINE void each_near(aoi_space *s, const large_span *b, const large_span *b
                           void (*f)(aoi_space *, uint32_t, uint32_t)) {
     for (uint32_t k = 0; k < s->larges.level_count; k++) {
         const aoi_large_level *level = s->larges.levels + k;
+        if (!level->count) continue; /* it may have no places */
         double room = b->half[0] + level->room;
         const aoi_large_place *end = level->places + level->count;
         for (const aoi_large_place *p = first_place(level, b->at[0] - room); p < end && p->x <= b->at[0] + room; p++)

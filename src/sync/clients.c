@@ -229,7 +229,7 @@ static bool client_waits(const aoi_client *c) {
 /* Pins the client's own entity.  False when memory is refused. */
 static bool client_set_self(aoi_client *c, bool self) {
     if (!self || c->self) return true;
-    uint32_t i = aoi_picture_find(c, c->track);
+    uint32_t i = c->flags ? aoi_picture_find(c, c->track) : AOI_NONE; /* NULL: the client is new */
     if (i == AOI_NONE && (i = aoi_picture_append(c, c->track, 0)) == AOI_NONE) return false;
     c->flags[i] |= AOI_RECORD_PIN;
     c->self = true;
