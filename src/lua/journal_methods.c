@@ -348,7 +348,7 @@ static int start_space(lua_State *L, laoi_cursor *c, const char *snapshot, size_
     int result =
         snapshot ? aoi_load(snapshot, size, &o, &core, &fault) : aoi_play_start(c->core, place, &o, &core, &fault);
     c->busy = false;
-    if (result == AOI_OK && (fault = laoi_ids_fault(core)) != NULL) aoi_close(core), result = AOI_EVALUE;
+    if (result == AOI_OK && (fault = laoi_integers_fault(core)) != NULL) aoi_close(core), result = AOI_EVALUE;
     if (result == AOI_OK) {
         laoi_adopt_core(g.b, core);
         lua_pushvalue(L, made);
@@ -380,11 +380,6 @@ static int does_not_fit(lua_State *L, int result) {
     return luaL_error(L, "the journal does not fit the space: it is damaged, or the space has been changed");
 }
 
-/* Whether an id is beyond 2^53. */
-static bool is_beyond_doubles(int64_t id) {
-    return (uint64_t)id + (UINT64_C(1) << 53) > UINT64_C(1) << 54;
-}
-
 /* cursor:step(space): plays one call -> name, id, node id, rows, the error or nil; "mark", time; nothing at the end. */
 static int cursor_step(lua_State *L) {
     laoi_cursor *c = cursor_self(L);
@@ -403,9 +398,9 @@ static int cursor_step(lua_State *L) {
     c->busy = b->playing = false;
     if (g.failed) return lua_error(L);
     if (result != AOI_OK) return does_not_fit(L, result);
-    const bool may_be_far =
-        step.call == AOI_CALL_ENTER_MANY || is_beyond_doubles(step.id) || is_beyond_doubles(step.node_id);
-    const char *fault = may_be_far ? laoi_ids_fault(b->core) : NULL;
+    const bool many =
+        step.call == AOI_CALL_ENTER_MANY || step.call == AOI_CALL_ADD_NODE_MANY || step.call == AOI_CALL_OPEN_SIGHT;
+    const char *fault = many ? laoi_integers_fault(b->core) : laoi_integers_fault_at(b->core, step.id, step.node_id);
     if (fault) return luaL_error(L, "the journal does not fit this Lua: %s", fault);
     if (step.call == AOI_STEP_END) return 0;
     if (step.call == AOI_STEP_MARK) {

@@ -110,18 +110,57 @@ bool laoi_give_handlers(void *ud, aoi_loaded_node *n) {
     return !g->failed;
 }
 
-const char *laoi_ids_fault(const aoi_space *s) {
 #if LUA_VERSION_NUM < 503
-    const int64_t last = INT64_C(9007199254740992);
-    int64_t entity, node, entity_above, node_above;
-    aoi_lowest_ids(s, INT64_MIN, -last, &entity, &node);
-    aoi_lowest_ids(s, last + 1, INT64_MAX, &entity_above, &node_above);
-    if (entity < -last || node < -last || entity_above < INT64_MAX || node_above < INT64_MAX ||
-        !AOI_IS_NULL(aoi_find(s, INT64_MAX)))
-        return "an id is beyond 2^53, and this Lua has no integers";
+static bool is_beyond_doubles(int64_t v) {
+    return (uint64_t)v + (UINT64_C(1) << 53) > UINT64_C(1) << 54;
+}
+
+static const char *id_fault(int64_t id) {
+    return is_beyond_doubles(id) ? "an id is beyond 2^53, and this Lua has no integers" : NULL;
+}
+
+static const char *fault_of(int64_t id, uint64_t bits, uint64_t layers) {
+    if (is_beyond_doubles(id)) return id_fault(id);
+    if (is_beyond_doubles((int64_t)bits) || is_beyond_doubles((int64_t)layers))
+        return "a kind, a mask or layers are beyond 2^53, and this Lua has no integers";
+    return NULL;
+}
+
+static const char *entity_fault(const aoi_space *s, uint32_t e) {
+    const aoi_looks looks = aoi_looks_of(s, e);
+    return fault_of(s->world.entities[e].id, looks.kind, looks.layers);
+}
+
+static const char *node_fault(const aoi_space *s, uint32_t n) {
+    const aoi_node_record *r = s->world.nodes + n;
+    const bool live = aoi_is_live(r->generation);
+    return fault_of(r->node_id, live ? r->mask : 0, live ? aoi_node_layers_of(s, n) : 0);
+}
+#endif
+
+const char *laoi_integers_fault(const aoi_space *s) {
+    const char *fault = NULL;
+#if LUA_VERSION_NUM < 503
+    for (uint32_t e = 0; e < s->world.entity_top && !fault; e++)
+        if (aoi_is_live(s->world.entities[e].generation)) fault = entity_fault(s, e);
+    for (uint32_t n = 0; n < s->world.node_top && !fault; n++)
+        if (aoi_is_live(s->world.nodes[n].generation) || s->world.nodes[n].pending) fault = node_fault(s, n);
 #endif
     (void)s;
-    return NULL;
+    return fault;
+}
+
+const char *laoi_integers_fault_at(const aoi_space *s, int64_t id, int64_t node_id) {
+    const char *fault = NULL;
+#if LUA_VERSION_NUM < 503
+    const aoi_entity entity = aoi_find(s, id);
+    const uint32_t e = aoi_entity_slot(s, entity), n = aoi_node_slot(s, aoi_find_node(s, entity, node_id));
+    fault = id_fault(is_beyond_doubles(id) ? id : node_id);
+    if (!fault && e != AOI_NONE) fault = entity_fault(s, e);
+    if (!fault && n != AOI_NONE) fault = node_fault(s, n);
+#endif
+    (void)s, (void)id, (void)node_id;
+    return fault;
 }
 
 static const char *engine_option(lua_State *L) {
@@ -151,7 +190,7 @@ int laoi_load(lua_State *L) {
     o.alloc = g.b->alloc;
     o.alloc_ud = g.b->ud;
     int result = aoi_load(bytes, size, &o, &core, &fault);
-    if (result == AOI_OK && (fault = laoi_ids_fault(core)) != NULL) aoi_close(core), result = AOI_EVALUE;
+    if (result == AOI_OK && (fault = laoi_integers_fault(core)) != NULL) aoi_close(core), result = AOI_EVALUE;
     if (result == AOI_OK) {
         laoi_adopt_core(g.b, core);
         lua_settop(L, LOADED);
