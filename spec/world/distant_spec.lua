@@ -136,6 +136,27 @@ describe("a target far away", function()
     check_shards(net)
   end)
 
+  it("stays in view in whatever epoch its watcher is handed over", function()
+    local net = row_of_shards(6)
+    local member, heard = net:member(1), {}
+    net:spawn(function()
+      member:enter(1, 50, 4)
+      member:enter(2, 4, 4)
+      member:add_node(1, 1, REACH, {
+        enter = function(_, target) heard[#heard + 1] = target end,
+        leave = function(_, target) heard[#heard + 1] = -target end,
+      })
+      member:override(1, 1, 2, "show")
+    end)
+    wait(net, 10)
+    for step = 1, 16 do -- shards look through distant ghosts in one epoch of 16
+      net:spawn(function() member:flush { 1, step % 2 == 0 and 50 or 70, 4 } end)
+      wait(net, step % 2 == 0 and WITHIN or WITHIN + 1)
+    end
+    assert.same({ 2 }, heard)
+    check_shards(net)
+  end)
+
   it("brings what belongs to it, and its end", function()
     local net = row_of_shards(4)
     local member, pictures, gone = net:member(1), {}, 0

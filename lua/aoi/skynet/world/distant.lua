@@ -140,7 +140,8 @@ local function leave(shard, id)
   targets.passed(shard, id)
 end
 
---- The ghosts of a HAND row. Called in phase 2, behind all moves, NEAR rows and hand-overs.
+--- The ghosts of a HAND row. Called in phase 2, behind all moves, NEAR rows and hand-overs, and behind `apply`, which
+-- would remove them: the nodes and views that need them come later.
 function distant.take(shard, hand)
   for _, one in ipairs(hand.ghosts or {}) do
     if not shard.core:has(one.id) then
