@@ -315,6 +315,14 @@ describe("what clients of a world share", function()
     net:run(0.3)
     assert.equal(24, (net.shards[1].router:where(1)))
     net:run_until(function() return net.shards[1].core:position(1) == 26 end, 5)
+    for x = 1, 19, 3 do -- an answer tells the client of another epoch
+      next_epoch()
+      net:spawn(function() one:has(1) end)
+      net:run(0.1)
+      for i = 0, 2 do one:flush { 1, x + i, 10 } end
+      net:run(0.1)
+      assert.equal(x + 2, (net.shards[1].router:where(1)))
+    end
   end)
 
   it("an entity stays where others have moved it when a shard dies that has not got it", function()

@@ -403,8 +403,8 @@ end
 function requests.move_many(self, rows, n) return self:put_rows("move_many", rows, n) end
 
 -- Back-pressure: a client that flushes more often than epochs pass sends no more than a shard can apply, as moves that
--- wait take one row an entity. They go when an epoch has been reported, or with the next request. Without events the
--- client must ask for that, with the last flush that does not wait: the answer is here before the next epoch's.
+-- wait take one row an entity. They go when an epoch has been reported, or with the next request. Without events and
+-- answers the client must ask for that, with the last flush that does not wait: that is answered before the next epoch.
 local function wait_for_epoch(self)
   if self.ticking then return end
   self.ticking = true
@@ -420,8 +420,8 @@ end
 
 local function flush(self)
   if self.outbox:count() > 0 then find_owners(self) end
-  local seq = self.client.inbox:seq() -- a message of events means another epoch
-  self.flushes, self.flushed_at = seq == self.flushed_at and self.flushes + 1 or 1, seq
+  local at = self.client.inbox:seq() + self:epoch() -- grows with messages of events, and with an answer of a new epoch
+  self.flushes, self.flushed_at = at == self.flushed_at and self.flushes + 1 or 1, at
   if self.flushes >= MOST_FLUSHES then wait_for_epoch(self) end
   if self.flushes <= MOST_FLUSHES and not push_moves(self) then return false end
 end
