@@ -325,6 +325,20 @@ describe("what clients of a world share", function()
     end
   end)
 
+  it("a client that moves an entity in the epoch of its enter is notified of the shard to which it goes", function()
+    local net = new_network()
+    local one, two = net:member(1), net:member(1)
+    net:finish(function()
+      one:enter(1, 10, 10)
+      two:flush { 1, 50, 10 }
+      two:tick()
+      assert.is_true(net.shards[2].router:owns(1))
+      two:flush { 1, 52, 10 }
+    end)
+    assert.equal(52, (net.shards[2].core:position(1)))
+    assert.equal(1, net.shards[1]:info().misrouted) -- the first one, as the entity had yet to enter
+  end)
+
   it("an entity stays where others have moved it when a shard dies that has not got it", function()
     local net = new_network { plan = { size = 64, reach = 10, tile = 8, shards = 2 }, processes = { 2 } }
     local one, two, three = net:member(1), net:member(1), net:member(1)

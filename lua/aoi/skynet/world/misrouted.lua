@@ -59,7 +59,7 @@ local function on_misrouted(self, client, batch, hops, id, x, y, z)
     local at = ent.entry
     if client ~= at.client or followers.is_later(batch, at.batch) then
       at.x, at.y, at.z = x, y, z
-      if client == at.client then at.batch = batch end
+      if client == at.client then at.batch = batch else at.mover = client end
     end
     return
   elseif finite and (self.closed > self.applied or self.applied < self.ready) then -- it may enter or arrive in apply

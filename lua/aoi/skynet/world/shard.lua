@@ -8,7 +8,8 @@
 --                            the windows
 --   clients[number]          clients that have or had something here (clients.lua); link, slot: their keys in the post
 --   ents[id]                 owned entities, and those that enter in the coming epoch: the fields of any place, and
---                            life, kind, entry = { x, y, z, client, batch } until the entity has entered
+--                            life, kind, entry = { x, y, z, client, batch } until the entity has entered; entry.mover:
+--                            another client that has moved it since
 --   mail[client]             what is sent to the client with the coming epoch: outlet.lua
 --   targets[target]          nodes with an override for the target, views that pin it: targets.lua, distant.lua
 --   moved[id]                the new owner of an entity that has been handed over, for a while
@@ -271,6 +272,7 @@ local function enter(self, lists, id, ent)
     ent.entry = nil
     notify_home(self, lists, id, ent.life, owner)
   else
+    if ent.entry.mover then outlet.note(self, ent.entry.mover, id, owner) end
     give(self, lists, hand, owner)
   end
   if hand.real or here then self.entering[#self.entering + 1] = hand end
