@@ -87,8 +87,9 @@ function checks.finite(value, n, name)
 end
 
 --- Expects no argument at this place.
-function checks.nothing(value, n, name)
-  if value ~= nil then fail(n, name, "nothing expected, got " .. type(value), 3) end
+-- @param level as for `error`, counted from the caller of this function; 2 without it
+function checks.nothing(value, n, name, level)
+  if value ~= nil then fail(n, name, "nothing expected, got " .. type(value), (level or 2) + 1) end
 end
 
 --- Whether a space is open.

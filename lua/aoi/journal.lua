@@ -114,8 +114,9 @@ local function rewind(self, mark)
 end
 
 --- Goes to the last mark that is not later than `time`, or to the beginning if there is none.
-function Player:seek(time)
+function Player:seek(time, none)
   checks.self(self, Player, "seek", "player:seek(time)")
+  checks.nothing(none, 2, "seek")
   if type(time) ~= "number" or time ~= time then
     error(("bad argument #1 to 'seek' (number expected, got %s)"):format(time ~= time and "nan" or type(time)), 2)
   end
@@ -142,8 +143,9 @@ local function player_of(bytes, options)
 end
 
 -- Returns open(source, options), a player, for the function `name`, or raises an error for its caller: so no tail call.
-local function checked(name, open, source, options)
+local function checked(name, open, source, options, none)
   checks.type(source, "string", 1, name, 3)
+  checks.nothing(none, 3, name, 3)
   options = checks.options(options, TYPES, 2, name, 3)
   checks.engine(options.engine, 2, name, 3)
   local player, why = open(source, options)
@@ -152,8 +154,8 @@ local function checked(name, open, source, options)
 end
 
 --- As `read`, for a journal that is given as a string.
-function journal.open(bytes, options)
-  return (checked("open", player_of, bytes, options))
+function journal.open(bytes, options, none)
+  return (checked("open", player_of, bytes, options, none))
 end
 
 --- As `read`, for the command and the viewer: returns nil and the reason if the file is no journal or cannot be read.
@@ -164,8 +166,8 @@ function journal.try(path, options)
 end
 
 --- Reads a journal from a file. Returns a player; `player.space` has the state at the beginning of the journal.
-function journal.read(path, options)
-  return (checked("read", journal.try, path, options))
+function journal.read(path, options, none)
+  return (checked("read", journal.try, path, options, none))
 end
 
 return journal

@@ -427,25 +427,31 @@ function Trigger:alive()
 end
 
 --- Restores the mask of a disabled trigger: targets in the area enter.
-function Trigger:enable()
+---@param none? nil `disable` switches it off
+function Trigger:enable(none)
   expect_alive(self, "enable")
+  checks.nothing(none, 1, "enable")
   if not self.disabled then return end
   self.disabled = false
   second.set_mask(self)
 end
 
 --- Clears the mask: all targets inside leave, lingering ones too, and the queue is emptied.
-function Trigger:disable()
+---@param none? nil it stays disabled until `enable`
+function Trigger:disable(none)
   expect_alive(self, "disable")
+  checks.nothing(none, 1, "disable")
   if self.disabled then return end
   self.disabled = true
   second.set_mask(self)
   if self.linger then admission.end_lingering(self) end
 end
 
+---@param none? nil `enable` and `disable` change it
 ---@return boolean
-function Trigger:enabled()
+function Trigger:enabled(none)
   checks.self(self, Trigger, "enabled", "trigger:enabled()")
+  checks.nothing(none, 1, "enabled")
   return not self.disabled and alive(self)
 end
 

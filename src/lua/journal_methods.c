@@ -110,6 +110,7 @@ static int cannot_write(lua_State *L, const laoi_journal *j, bool file) {
 static int journal_stop(lua_State *L) {
     laoi_journal *j = laoi_object(L, JOURNAL_NAME);
     aoi_journal *core = j->core;
+    laoi_no_more(L, 2);
     lua_settop(L, 1);
     j->core = NULL;
     j->space = NULL;
@@ -163,6 +164,7 @@ static int journal_dump(lua_State *L) {
 
 static int journal_bytes(lua_State *L) {
     laoi_journal *j = open_journal(L);
+    laoi_no_more(L, 2);
     return LAOI_INTEGERS(L, (int64_t)aoi_journal_bytes(j->core));
 }
 

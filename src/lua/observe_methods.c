@@ -52,6 +52,7 @@ static int hand_over(lua_State *L, laoi_observer *y, int result, observed_bytes 
 static int o_changes(lua_State *L) {
     laoi_observer *y = observer_self(L);
     observed_bytes t = {NULL, 0};
+    laoi_no_more(L, 2);
     lua_pushcfunction(L, push_observed);
     y = observer_self(L); /* once more: before 5.2 a C function is a closure, and may run a finalizer */
     return hand_over(L, y, aoi_observe(y->is.core, &t.bytes, &t.size), &t);
@@ -71,6 +72,7 @@ static int o_structure(lua_State *L) {
     bool one = !lua_isnoneornil(L, 7);
     if (most < 0) laoi_argerror(L, 6, "number must not be negative");
     if (one) at[0] = bound(L, 7), at[1] = bound(L, 8);
+    laoi_no_more(L, 9);
     lua_pushcfunction(L, push_observed);
     y = observer_self(L); /* once more: see o_changes */
     uint32_t parts = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
@@ -78,7 +80,9 @@ static int o_structure(lua_State *L) {
 }
 
 static int o_restart(lua_State *L) {
-    aoi_observer_restart(observer_self(L)->is.core);
+    const laoi_observer *y = observer_self(L);
+    laoi_no_more(L, 2);
+    aoi_observer_restart(y->is.core);
     return 0;
 }
 
@@ -109,6 +113,7 @@ static int o_new(lua_State *L) {
     aoi_observer_options o = {0};
     laoi_space *b = laoi_self(L);
     aoi_observer *core;
+    laoi_no_more(L, 3);
     laoi_read_options(L, 2, observer_option, &o);
     laoi_observer *y = laoi_new_on_space(L, b, sizeof *y);
     laoi_give_class(L);

@@ -140,6 +140,7 @@ int laoi_sync_read(lua_State *L) {
     aoi_reader r;
     if (lua_type(L, 1) != LUA_TSTRING) laoi_typeerror(L, 1, "string");
     if (!lua_isnoneornil(L, 2) && !lua_istable(L, 2)) laoi_typeerror(L, 2, "table");
+    laoi_no_more(L, 3);
     const char *bytes = lua_tolstring(L, 1, &size), *fault = message_fault(bytes, size);
     if (fault) return refuse_message(L, fault);
     lua_settop(L, 2);
