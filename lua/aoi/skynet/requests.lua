@@ -70,20 +70,31 @@ local function space_name(name)
   return name
 end
 
+-- What an option says otherwise than the space, which may be nil; nil: nothing.
+local function difference(space, name, options)
+  for _, key in ipairs(space and { "engine", "dimensions", "cell", "quantum", "fields" } or {}) do
+    if options[key] ~= nil and argument.difference(options[key], space[key]) then
+      return ("space '%s' has another %s"):format(name, key)
+    end
+  end
+  if space and options.sight ~= nil and options.sight ~= (space.sight ~= nil) then
+    return ("space '%s' was opened %s sight"):format(name, space.sight and "with" or "without")
+  end
+end
+
 --- Opens the space of that name (a string or an integer), or creates it, and makes a link for this address. Options
--- must agree with those of an existing space. Returns the link's number, the space's, its dimensions, and seconds
--- between two heartbeats. Errors count the arguments as aoi.open does, after the service.
+-- must agree with those of an existing space, unless all that have it open have ended without notice. Returns the
+-- link's number, the space's, its dimensions, and seconds between two heartbeats. Errors count the arguments as
+-- aoi.open does, after the service.
 function requests.open(server, address, name, options)
   name = space_name(name)
   options = argument.options(3, "open", options)
   local given, space = space_options(options), server.names[name]
-  for _, key in ipairs(space and { "engine", "dimensions", "cell", "quantum", "fields" } or {}) do
-    if options[key] ~= nil and argument.difference(options[key], space[key]) then
-      argument_error(3, "open", "space '%s' has another %s", name, key)
-    end
-  end
-  if space and options.sight ~= nil and options.sight ~= (space.sight ~= nil) then
-    argument_error(3, "open", "space '%s' was opened %s sight", name, space.sight and "with" or "without")
+  if difference(space, name, options) then
+    for subscriber in pairs(space.links) do server:probe(subscriber.address) end
+    space = server.names[name]
+    local what = difference(space, name, options)
+    if what then argument_error(3, "open", "%s", what) end
   end
   space = space or new_map(server, name, given, options)
   local link = server:link(space, server:subscribe(address))
