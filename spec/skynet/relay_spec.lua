@@ -49,7 +49,10 @@ describe("a relay", function()
       packstring = tostring, unpack = function(bytes) return bytes ~= "false" end,
     }
     package.loaded["skynet.core"] = {
-      send = function(to, kind, session) sent[#sent + 1] = ("%d %d %d"):format(to, kind, session) end,
+      send = function(to, kind, session)
+        sent[#sent + 1] = ("%d %d %d"):format(to, kind, session)
+        return true
+      end,
       redirect = function(to, from, kind, session)
         assert.equal(to, from, "an error of its session comes back to the client, not to the relay")
         sent[#sent + 1] = ("%d %d %d"):format(to, kind, session)
@@ -143,6 +146,28 @@ describe("a relay", function()
     end
     assert.same({ "20 7 1", "20 7 2", "20 1 3", "20 1 4", "21 1 3", "21 1 4" }, sent)
     assert.equal(1, info().clients)
+  end)
+
+  it("keeps nothing of a client that the AOI service has dropped", function()
+    local wire, down = require "aoi.skynet.wire", nil
+    far = function(_, _, command)
+      if command == "relay_hello" then return 1, 5 end
+      if command == "relay_down" then down = coroutine.running() end
+      return coroutine.yield()
+    end
+    for client = ANN, BOB do ask(client, 1) end
+    ask(BOB, 2) -- waits still when BOB is dropped
+    pass(20)
+    local function bring(...) assert(coroutine.resume(down, table.concat { ... })) end
+    bring(wire.piece(wire.PIECE_REQUEST, ANN, 1, "true"), wire.piece(wire.PIECE_REQUEST, BOB, 1, "true"))
+    assert.equal(2, info().clients)
+    bring(wire.piece(wire.PIECE_MESSAGE, ANN, 0, wire.bye(7)))
+    assert.equal(2, info().clients, "one of its maps is closed")
+    bring(wire.piece(wire.PIECE_MESSAGE, ANN, 0, wire.bye(0)), wire.piece(wire.PIECE_MESSAGE, BOB, 0, wire.bye(0)))
+    assert.equal(1, info().clients)
+    bring(wire.piece(wire.PIECE_REQUEST, BOB, 2, "false"))
+    assert.equal(0, info().clients)
+    assert.same({ "20 1 1", "21 1 1", "20 65 0", "20 65 0", "21 65 0", "21 1 2" }, sent)
   end)
 
   it("that is killed closes maps, and then lets requests fail that wait for the other node", function()

@@ -70,13 +70,19 @@ local function push(c, what, client, session, bytes)
   end
 end
 
--- The AOI service has answered a request of the client. A client of which none has succeeded sends no GONE at its end.
+-- Sets whether the AOI service may have something of the client. If not, and if no request waits, the client sends no
+-- GONE at its end.
+local function note_kept(client, kept)
+  clients[client] = kept
+  if not kept and next(requests[client] or {}) == nil then clients[client], requests[client] = nil, nil end
+end
+
+-- The AOI service has answered a request of the client.
 local function settle(client, session, bytes)
   local sessions = requests[client]
   if not sessions then return end
   sessions[session] = nil
-  clients[client] = clients[client] or skynet.unpack(bytes)
-  if not clients[client] and next(sessions) == nil then clients[client], requests[client] = nil, nil end
+  note_kept(client, clients[client] or skynet.unpack(bytes))
 end
 
 local function forget(c, client)
@@ -90,6 +96,8 @@ local function take(c, pieces)
   wire.each_piece(pieces, function(what, client, session, bytes)
     local sent
     if what == MESSAGE then
+      local kind, _, link = wire.head(bytes)
+      if kind == wire.BYE and link == 0 and clients[client] then note_kept(client, false) end
       sent = core.send(client, ptype, 0, bytes)
     else
       settle(client, session, bytes)
