@@ -37,11 +37,6 @@ local function put_row(shard, put, target, life, what)
   put(directory.home(shard, target), epoch.WANT, epoch.want(target, life, shard.number, what))
 end
 
--- want: the life that is wanted here; nil: none.
-local function mark_wanted(shard, target, want)
-  shard.router:mark(target, "wanted", want and shard.router:life(target) == want)
-end
-
 --- Called when an epoch is closed: put(shard, tag, row).
 function distant.put_rows(shard, put)
   for target, how in pairs(shard.asking) do
@@ -50,7 +45,7 @@ function distant.put_rows(shard, put)
     if not want then expire(shard, target, asked or shard.router:life(target) or 0) end
     if want and (asked ~= want or how == AGAIN) then put_row(shard, put, target, want, epoch.WANTED) end
     shard.asked[target] = want
-    mark_wanted(shard, target, want)
+    targets.mark(shard, target)
   end
   for i = 1, #shard.passing, 2 do put(shard.passing[i], epoch.WANT, shard.passing[i + 1]) end
   shard.asking, shard.passing = {}, {}
@@ -94,11 +89,6 @@ function distant.on_want(shard, row)
 end
 
 -- Hand-overs ----------------------------------------------------------------------------------------------------------
-
---- Called before the target is handed over: it stays as a ghost if it is wanted here, also before its owner follows.
-function distant.mark(shard, target)
-  if shard.targets[target] then mark_wanted(shard, target, targets.wanted(shard, target)) end
-end
 
 local function has(list, value)
   for _, one in ipairs(list) do

@@ -229,7 +229,7 @@ end
 
 local function hand_over(self, lists, id, shard, x, y, z)
   local client, movers = self.ents[id].client, { self.router:mover(id) }
-  distant.mark(self, id)
+  targets.mark(self, id) -- before it is handed over
   local stays, kind, life, follows = self.router:hand(id, shard, x, y, z)
   local numbers = give(self, lists, { id = id, life = life, kind = self.kinds[id] or kind, client = client,
                                       movers = movers, x = x, y = y, z = z, follows = follows }, shard)

@@ -159,6 +159,12 @@ function targets.wanted(shard, target)
   end
 end
 
+--- Marks a target whose life in the core is wanted: it stays as a ghost, also before its owner follows.
+function targets.mark(shard, target)
+  local want = targets.wanted(shard, target)
+  shard.router:mark(target, "wanted", want and shard.router:life(target) == want)
+end
+
 --- Called behind the six phases of an epoch.
 function targets.apply(shard)
   for _, rec in ipairs(shard.overriding) do targets.make(shard, rec) end
@@ -166,7 +172,7 @@ function targets.apply(shard)
   for target, e in pairs(shard.targets) do
     local life = shard.router:life(target)
     if life ~= e.life then
-      if life then shard.router:mark(target, "wanted", shard.asked[target] == life) end
+      targets.mark(shard, target)
       for holder in pairs(e.holders) do make(shard, holder, target) end
     end
     e.life = life
