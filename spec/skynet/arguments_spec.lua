@@ -161,6 +161,27 @@ for _, name in ipairs { "error", "refused", "resync", "close", "client", "broadc
   table.insert(OURS, { "on_" .. name, { "x" }, ("#1 to 'on_%s' (function expected, got string"):format(name) })
 end
 
+-- Calls that are right, in this order, and n: how many results they have, 0 without it. A plain space, synchroniser or
+-- sight has as many.
+local RIGHT = {
+  { "enter", 2, 1, 1 }, { "enter_many", { 20, 0, 0 } }, { "enter_many", { 21, 0, 0 }, 1, 2 }, { "move", 2, 2, 2 },
+  { "move_many", { 2, 1, 1 } }, { "join", { id = 30, x = 1, y = 1, nodes = { { 1, 5, {} } }, view = { 5 } } },
+  { "add_node", 2, 1, 5, { enter = type } }, { "set_radius", 2, 1, 6 }, { "set_area", 2, 1, 5 },
+  { "set_mask", 2, 1, 3 }, { "set_facing", 3, 6, 2 }, { "set_kind", 2, 1 }, { "set_extent", 2, 0 },
+  { "set_layers", 2, 1 },
+  { "override", 2, 1, 1, "show" }, { "override", 2, 1, 1 }, { "overrides", 2, 1, n = 2 }, { "view", 2, 1, n = 2 },
+  { "viewers", 2, n = 2 }, { "near", 0, 0, 5, n = 2 }, { "nearest", 0, 0, 2, n = 2 }, { "sees", 2, 1, 1, n = 1 },
+  { "nodes", 2, n = 2 }, { "ids", n = 2 }, { "position", 2, n = 2 }, { "position", 99, n = 1 }, { "has", 2, n = 1 },
+  { "kind", 2, n = 1 }, { "kind", 99, n = 1 }, { "radius", 2, 1, n = 1 }, { "radius", 99, 1, n = 1 },
+  { "area", 2, 1, n = 1 }, { "area", 99, 1, n = 1 }, { "extent", 99, n = 1 }, { "layers", 99, n = 1 },
+  { "count", n = 1 }, { "stats", n = 1 }, { "explain", 2, 1, 1, n = 1 }, { "sweep", 0, 0, 1, 1, 1, n = 2 },
+  { "near_many", { 0, 0 }, 5, n = 3 }, { "remove_node", 2, 1 }, { "check", n = 1 }, { "add_client", 2, 5 },
+  { "set_view", 2, 1, 6 }, { "set_client", 2, { limit = 3 } }, { "put", 2, "hp", 4 }, { "get", 2, "hp", n = 1 },
+  { "resend", 2 }, { "pin", 2, 3 }, { "unpin", 2, 3 }, { "touch", 2 }, { "set_priority", 2, 3 }, { "known", 2, n = 2 },
+  { "remove_client", 2 }, { "wall", 0, 5, 1, 5, n = 1 }, { "open_wall", 1 }, { "shut_wall", 1 }, { "walls", n = 2 },
+  { "ray", 0, 1, 9.5, 1, n = 3 }, { "ray", 50, 50, 50, 51 }, { "remove_wall", 1 }, { "leave", 2 },
+}
+
 -- The position must be the caller's: ours.
 local function raised(space, name, arguments)
   local ok, err = pcall(function() space[name](space, table.unpack(arguments, 1, arguments.n or #arguments)) end)
@@ -208,6 +229,15 @@ for where, new in pairs(places) do
           local text = raised(space, row[1], row[2])
           assert.matches(row[3], text, 1, true)
           assert.is_false(has_changed(space), text)
+        end
+      end)
+    end)
+
+    it("is none, and there are as many results as a plain space has", function()
+      place.run(function(space)
+        for i, call in ipairs(RIGHT) do
+          local n = select("#", space[call[1]](space, table.unpack(call, 2)))
+          assert.equal(call.n or 0, n, ("%s, call %d"):format(call[1], i))
         end
       end)
     end)

@@ -162,6 +162,12 @@ function methods.answered(ok, ...)
   error((...), 0)
 end
 
+--- What a request of a client without results returns: true alone, or false and the error.
+function methods.done(ok, reason)
+  if ok then return true end
+  return false, reason
+end
+
 --- Calls a method of a core: returns true and its results; or false and the error, with arguments counted without self.
 -- as: the name of the method in errors, if it is another.
 function methods.invoke(core, name, ...) return call_as(core[name], name, 1, core, ...) end

@@ -63,8 +63,7 @@ function building.add(requests)
   for name, verb in pairs { open_wall = "open", shut_wall = "shut", remove_wall = "remove" } do
     requests[name] = function(self, id, ...)
       check(self, name, id, ...)
-      local ok, reason = building.propose(self, verb, id)
-      return ok, not ok and reason or nil
+      return methods.done(building.propose(self, verb, id))
     end
   end
   for _, name in ipairs { "ray", "get_wall", "walls" } do

@@ -334,9 +334,7 @@ local function enter_one(self, more, id, ...)
 end
 
 function requests.enter(self, ...)
-  local ok, reason = enter_one(self, nil, ...)
-  if ok then return true end
-  return false, reason
+  return methods.done(enter_one(self, nil, ...))
 end
 
 --- e: id, x, y, z, kind. Returns what the owner's `enter` returns.
@@ -369,7 +367,7 @@ function requests.enter_many(self, rows, given, ...)
   local done, row_of = {}, rows_by_id(rows, n, values)
   local ok, reason = enter_rows(self, rows, n, values, kind, done, row_of)
   for i = 1, ok and 0 or #done do requests.leave(self, done[i]) end
-  return ok, reason
+  return methods.done(ok, reason)
 end
 
 -- Drops old entries: their homes have been notified by now.

@@ -312,6 +312,7 @@ function commands.of_sight(shard, _, name, ...)
     return sorted_keys(shard.wall_of)
   end
   local found = table.pack(methods.answered(walls.invoke(shard, name, ...)))
+  if found.n == 0 then return end -- of `ray`
   return shard.wall_named[found[1]], table.unpack(found, 2, found.n)
 end
 

@@ -10,6 +10,8 @@ local wire = require "aoi.skynet.wire"
 
 local requests = {}
 
+local done = methods.done
+
 -- The number of the client at that address, and a handle for a node that sends its events there. Raises.
 local function client_at(self, address, n, name)
   local to, handle = self.foreign_handle(argument.integer(address, n, name, 0))
@@ -143,7 +145,7 @@ end
 function requests.set_kind(self, id, kind)
   local ok, reason = self:ask_owner("set_kind", id, kind)
   if ok then self.outbox:rekind(id, kind) end
-  return ok, reason
+  return done(ok, reason)
 end
 
 -- The life of a target, as its home has it; false: there is none. Raises.
@@ -151,13 +153,13 @@ local function life_of(self, target) return methods.answered(self:ask_home("live
 
 function requests.override(self, id, node, target, how)
   local life = life_of(self, target)
-  local done, reason = self:ask_owner("override", id, node, target, how, life)
-  local kept = done and kept_node(self, id, node)
+  local ok, reason = self:ask_owner("override", id, node, target, how, life)
+  local kept = ok and kept_node(self, id, node)
   if kept then
     kept.overrides = kept.overrides or {}
     kept.overrides[target] = how and { how = how, life = life } or nil
   end
-  return done, reason
+  return done(ok, reason)
 end
 
 -- Without those of targets that have ended.
@@ -176,8 +178,8 @@ end
 
 for _, name in ipairs { "set_extent", "set_layers", "set_priority", "put" } do
   requests[name] = function(self, id, ...)
-    local done, all = self:ask_owner(name, id, ...)
-    if not done then return false, all end
+    local ok, all = self:ask_owner(name, id, ...)
+    if not ok then return false, all end
     if self.outbox:owns(id) then self.traits[id] = all end
     return true
   end
@@ -191,17 +193,17 @@ end
 
 function requests.add_client(self, id, area, options)
   local view = view_of(self, area, options)
-  local done, life = self:ask_owner("add_client", id, table.unpack(view, 1, 5))
-  if not done then return false, life end
+  local ok, life = self:ask_owner("add_client", id, table.unpack(view, 1, 5))
+  if not ok then return false, life end
   keep_view(self, id, life, table.unpack(view, 1, 5))
   return true
 end
 
 function requests.set_client(self, id, options)
   local given, to, fd = view_options(self, 2, "set_client", options)
-  local done, reason = self:ask_owner("set_client", id, given, to, fd)
+  local ok, reason = self:ask_owner("set_client", id, given, to, fd)
   local view = self.views[id]
-  if not done or not view then return done, reason end
+  if not ok or not view then return done(ok, reason) end
   for name, value in pairs(given) do view.options[name] = value end
   view.client, view.fd = to or view.client, fd or view.fd
   return true
@@ -209,31 +211,31 @@ end
 
 function requests.set_view(self, id, i, area)
   area = argument.copy(area)
-  local done, reason = self:ask_owner("set_view", id, i, area)
+  local ok, reason = self:ask_owner("set_view", id, i, area)
   local view = self.views[id]
-  if not done or not view then return done, reason end
+  if not ok or not view then return done(ok, reason) end
   view.area = argument.with_view(view.area, i, area)
   return true
 end
 
 function requests.remove_client(self, id)
-  local done, reason = self:ask_owner("remove_client", id)
+  local ok, reason = self:ask_owner("remove_client", id)
   self.views[id] = nil -- where that failed, the view has ended with its entity
-  return done, reason
+  return done(ok, reason)
 end
 
 -- The target may be anywhere: its home has its life.
 function requests.pin(self, id, target)
   local life = life_of(self, target)
-  local done, reason = self:ask_owner("pin", id, target, life)
-  if done and self.views[id] then self.views[id].pins[target] = life end
-  return done, reason
+  local ok, reason = self:ask_owner("pin", id, target, life)
+  if ok and self.views[id] then self.views[id].pins[target] = life end
+  return done(ok, reason)
 end
 
 function requests.unpin(self, id, target)
-  local done, reason = self:ask_owner("unpin", id, target)
+  local ok, reason = self:ask_owner("unpin", id, target)
   if self.views[id] then self.views[id].pins[target] = nil end
-  return done, reason
+  return done(ok, reason)
 end
 
 --- Drops the nodes with events for other services on that entity, which have ended; node: that one alone.
