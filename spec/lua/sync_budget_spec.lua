@@ -120,6 +120,34 @@ describe("budgets of bytes", function()
     assert.is_true(world.longest > 0.5)
   end)
 
+  it("tell state within W / (k - 1) ticks though it did not fit behind its entity's move", function()
+    local space, count, most, fits = aoi.new(), 60, 0, math.huge
+    local sync = Sync.new(space, { bytes = 120, fields = { { "hp", "u16" } } })
+    for id = 0, count do space:enter(id, 0, 0) end
+    sync:add(0, math.huge)
+    local since = {}
+    for now = 1, 100 do
+      for id = 1, count do
+        space:move(id, now, id)
+        if (now + 3 * id) % 10 == 0 then
+          sync:put(id, "hp", now)
+          since[id] = since[id] or now
+        end
+      end
+      sync:tick(function(_, message)
+        local news = Sync.read(message)
+        if news.appeared.n == 0 then fits = math.min(fits, news.moved.n + news.fields.n) end
+        for i = 1, 2 * news.fields.n, 2 do
+          local id = news.fields[i]
+          if since[id] and since[id] > 20 then most = math.max(most, now - since[id] + 1) end -- all have appeared
+          since[id] = nil
+        end
+      end)
+    end
+    local promised = math.ceil(2 * count / (fits - 1))
+    assert.is_true(most > 5 and most <= promised, ("%d ticks, %d are promised"):format(most, promised))
+  end)
+
   it("let no priority starve another: 2 W (1 + P / p) / k ticks", function()
     local world = new_world(rng.new(SEED + 3))
     local P = 8

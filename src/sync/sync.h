@@ -231,6 +231,7 @@ struct aoi_sync {
     uint32_t *due;     /* records of the packed client with something to send; or tracks: `stated` */
     uint64_t *keys;    /* of due records: their order */
     uint32_t pick_cap, number_cap, near_cap, due_cap, key_cap;
+    uint32_t halved;        /* the last record of the packed client if its state did not fit; or AOI_NONE */
     uint32_t stated;        /* number of tracks in `due` with state that a client without times lacks */
     aoi_field_plan *fields; /* fields.c */
     uint64_t own_fields;

@@ -266,7 +266,10 @@ static bool pack_due_record(aoi_client *c, uint32_t which) {
     const uint32_t i = which / 2;
     const bool due = which & 1, moved = due && c->flags[i] & AOI_RECORD_WAITS, touched = c->flags[i] & AOI_RECORD_TOUCH;
     if ((moved || touched) && !pack_update(c, i, moved, touched)) return false;
-    return !due || !c->stateful || !aoi_picture_lacks(c)[i] || c->sync->writer.full || aoi_pack_lacking(c, i);
+    if (!due || !c->stateful || !aoi_picture_lacks(c)[i] || c->sync->writer.full) return true;
+    if (!aoi_pack_lacking(c, i)) return false;
+    if (c->sync->writer.full) c->sync->halved = i;
+    return true;
 }
 
 static bool pack_due(aoi_client *c, uint32_t n) {
@@ -432,6 +435,7 @@ static bool pack(aoi_client *c) {
     y->stay = c->known;
     y->lacks_change_count = 0;
     y->passes = false;
+    y->halved = AOI_NONE;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     for (uint32_t i = 0; c->marked && i < c->count; i++) c->flags[i] &= (uint8_t)~AOI_RECORD_MARKS;
     c->changed |= c->overflow; /* a move may change the choice within the limit */
@@ -491,8 +495,10 @@ static void apply_updates(aoi_client *c) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint32_t now = c->sync->now, stay = c->sync->stay;
     uint32_t *sent_at = aoi_picture_sent_at(c);
+    const uint32_t halved = c->dated ? c->sync->halved : AOI_NONE, halved_at = halved != AOI_NONE ? sent_at[halved] : 0;
     uint64_t waits = 0;
     for (uint32_t i = 0; i < stay && c->dated; i++) sent_at[i] = c->flags[i] & AOI_RECORD_PLACED ? now : sent_at[i];
+    if (halved != AOI_NONE) sent_at[halved] = halved_at; /* its state is as urgent as before */
     for (uint32_t i = 0; i < stay; i += sizeof waits) {
         uint64_t eight, mine = stay - i < 8 ? ~aoi_flags_from(stay - i) : ~UINT64_C(0);
         memcpy(&eight, c->flags + i, sizeof eight);
