@@ -52,41 +52,38 @@ local function view_of(self, area, options)
   return { argument.copy(area), given, to, fd, new_handle(self) }
 end
 
--- Checks what the owner is to add, and collects the arguments of its add_node. Events may come before the answer, so
--- the node's record is made here, unless its events go to another service. Raises.
+-- Checks what the owner is to add. Returns the record of the node, and the arguments of the owner's add_node behind the
+-- entity. Events may come before the answer, so the record is registered here, unless they go to another service.
+-- Raises.
 local function prepare(self, id, node, area, handlers, options)
   id, node = methods.checked("add_node", id, node)
-  local item = { id = id, node = node, positions = options and options.positions or nil }
-  if options and options.to then item.to, item.handle = client_at(self, options.to, 5, "add_node") end
-  if not item.to or item.to == self.number then
-    item.record = new_record(self, id, node, handlers)
-    item.to, item.handle = nil, item.record.handle
-  end
-  item.sight, item.linger = options and options.sight or nil, options and math.tointeger(options.linger)
-  item.arguments = { node, area, item.handle, {
-    positions = item.positions, to = item.to, sight = item.sight, linger = options and options.linger,
+  local o, record, to, handle = options or {}, nil, nil, nil
+  if o.to then to, handle = client_at(self, o.to, 5, "add_node") end
+  if to and to ~= self.number then record = { watcher = id, node = node, handle = handle, to = to } end
+  record = record or new_record(self, id, node, handlers)
+  record.positions, record.sight, record.linger = o.positions or nil, o.sight or nil, math.tointeger(o.linger)
+  return record, { node, area, record.handle, {
+    positions = record.positions, to = record.to, sight = record.sight, linger = o.linger,
   } }
-  return item
 end
 
 -- The record of a node that this client has added; nil: another has added it.
 local function kept_node(self, id, node) return self.mine[id] and self.mine[id][node] end
 
 -- The answer of the owner: the node's area as bytes, nil: the node has not been added; and the life of the entity.
-local function finish(self, item, area, life)
-  local record = item.record or { watcher = item.id, node = item.node, handle = item.handle, to = item.to }
-  if not area and item.record then
-    self.records[item.handle] = nil
+local function finish(self, record, area, life)
+  local handle = record.handle
+  if not area and not record.to then
+    self.records[handle] = nil
     self.client:forget_record(record)
   end
   if not area then return end
-  record.since, record.life = self.answered_at + 1, life
-  record.area, record.positions, record.sight, record.linger = area, item.positions, item.sight, item.linger
+  record.since, record.life, record.area = self.answered_at + 1, life, area
   if not record.to then
-    if self.records[item.handle] ~= record then return end -- the node has already been closed
-    self.client.inbox:since(item.handle, self.answered_at + 1)
+    if self.records[handle] ~= record then return end -- the node has already been closed
+    self.client.inbox:since(handle, self.answered_at + 1)
   end
-  local former = kept_node(self, item.id, item.node)
+  local former = kept_node(self, record.watcher, record.node)
   if former then former.ends = former.ends or record.since end -- the message that ends it may be lost
   self:own_record(record)
 end
@@ -94,10 +91,10 @@ end
 --- Overrides the method of Map.
 local function request_node(self, id, node, area, handlers, options)
   if self.closed then return false, self:closed_text() end
-  local good, item = pcall(prepare, self, id, node, area, handlers, options)
-  if not good then return false, item end
-  local ok, packed, life = self:request("add_node", id, table.unpack(item.arguments, 1, 4))
-  finish(self, item, ok and packed or nil, life)
+  local good, record, arguments = pcall(prepare, self, id, node, area, handlers, options)
+  if not good then return false, record end
+  local ok, packed, life = self:request("add_node", id, table.unpack(arguments, 1, 4))
+  finish(self, record, ok and packed or nil, life)
   if ok then return true end
   return false, packed
 end
@@ -105,11 +102,10 @@ end
 -- Overrides the method of Map: one request to the home of the id, then one to the owner with everything.
 local function request_join(self, e, nodes, handlers, view)
   if self.closed then return false, self:closed_text() end
-  local items, more = {}, { nodes = {} }
+  local records, more = {}, { nodes = {} }
   local ok, reason = pcall(function()
     for i, n in ipairs(nodes) do
-      items[i] = prepare(self, e.id, n[1], n[2], handlers[i], n[3])
-      more.nodes[i] = items[i].arguments
+      records[i], more.nodes[i] = prepare(self, e.id, n[1], n[2], handlers[i], n[3])
     end
     more.view = view and view_of(self, view[1], view[2])
   end)
@@ -117,7 +113,7 @@ local function request_join(self, e, nodes, handlers, view)
   if ok then ok, areas = self:request_enter(e, more) end
   local id = ok and math.tointeger(e.id)
   local life = ok and self.outbox:owns(id)
-  for i, item in ipairs(items) do finish(self, item, ok and areas[i] or nil, life) end
+  for i, record in ipairs(records) do finish(self, record, ok and areas[i] or nil, life) end
   if not ok then return false, areas end
   if view then keep_view(self, id, life, table.unpack(more.view, 1, 5)) end
   return true
