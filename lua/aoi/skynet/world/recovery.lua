@@ -58,9 +58,9 @@ end
 
 -- Restored entities -------------------------------------------------------------------------------------------------
 
--- n: a node of a HAND row, which becomes its record. It has no number until it is added to the core, so its client gets
--- no events of it before that.
-local function take_node(self, ent, id, n)
+--- n: a node of a HAND row, which becomes its record. It has no number until it is added to the core, so its client
+-- gets no events of it before that.
+function recovery.take_node(self, ent, id, n)
   n.id, n.by, n.added = id, n.by or n.client, true
   clients.keep_node(self, ent, n)
   targets.adopt(self, n)
@@ -80,7 +80,7 @@ local function take(self, entity)
   end
   self.restored[entity.id], self.sent_on[entity.id] = true, nil
   self.trait_changes[entity.id] = entity.traits
-  for _, n in ipairs(entity.nodes) do take_node(self, ent, entity.id, n) end
+  for _, n in ipairs(entity.nodes) do recovery.take_node(self, ent, entity.id, n) end
 end
 
 --- The rows that a blank shard applies. Entities that are handed over to it wait for R, as those that are restored;
@@ -99,7 +99,6 @@ end
 --- Called when an epoch is closed, for a restored entity that enters. Returns its owner.
 function recovery.enter(self, id, ent)
   local at = ent.entry
-  self.restored[id] = nil
   self.lost[#self.lost + 1] = { id = id, life = ent.life, what = epoch.RESTORED }
   return (self.router:restored(id, ent.life, ent.kind, at.x, at.y, at.z))
 end
@@ -337,7 +336,7 @@ function CMD.restore_node(self, client, id, n)
   if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
   check_taken(ent, client, id, n.since)
   n.by = client
-  take_node(self, ent, id, n)
+  recovery.take_node(self, ent, id, n)
   if not ent.restored then self.added[#self.added + 1] = n end
 end
 

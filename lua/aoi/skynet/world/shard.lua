@@ -409,21 +409,21 @@ local function move_hand(self, hand)
   if self.core:has(hand.id) then self.core:move(hand.id, hand.x, hand.y, hand.z) end
 end
 
--- n: a node of a HAND row, which becomes the record of the node here.
-local function take_node(self, hand, n)
-  local seen = n.seen
-  n.id, n.by, n.seen, n.added = hand.id, n.by or n.client, nil, nil
-  targets.adopt(self, n)
-  outlet.open_node(self, n)
-  clients.keep_node(self, self.ents[hand.id], n)
-  wall_list.adopt(self, n, seen, n.width)
+-- The node is in the core from now on.
+local function begin_node(self, rec)
+  rec.added = nil
+  outlet.open_node(self, rec)
+  wall_list.adopt(self, rec)
 end
 
 -- added: nodes that are added with this epoch, or those that had a former owner.
 local function take_nodes(self, parts, added)
   epoch.each_row(parts, epoch.HAND, function(_, hand)
     for _, n in ipairs(hand.nodes) do
-      if n.added == added then take_node(self, hand, n) end
+      if n.added == added then
+        recovery.take_node(self, self.ents[hand.id], hand.id, n)
+        begin_node(self, n)
+      end
     end
   end)
 end
@@ -476,12 +476,7 @@ end
 -- Phase 6: nodes that are new, of this shard and of entities that are handed over.
 local function apply_nodes(self, parts)
   for _, rec in ipairs(self.added) do
-    if not rec.dead then
-      rec.added = nil
-      outlet.open_node(self, rec)
-      wall_list.adopt(self, rec, rec.seen or "", rec.width or 4)
-      rec.seen = nil
-    end
+    if not rec.dead then begin_node(self, rec) end
   end
   take_nodes(self, parts, true)
 end

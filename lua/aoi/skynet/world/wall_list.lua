@@ -102,10 +102,11 @@ function wall_list.change(shard, proposals)
   end
 end
 
---- Adds a node to the core, with a record and the ids that it has seen, by the router's `adopt`.
-function wall_list.adopt(shard, rec, seen, width)
-  shard.router:adopt(rec.id, rec.number, rec.area, seen, width, rec.sight and shard.sight, rec.linger or 0, rec.states)
-  rec.states = nil
+--- Adds a node to the core by the router's `adopt`, with a record, and the ids that it has seen.
+function wall_list.adopt(shard, rec)
+  shard.router:adopt(rec.id, rec.number, rec.area, rec.seen or "", rec.width or 4, rec.sight and shard.sight,
+    rec.linger or 0, rec.states)
+  rec.seen, rec.states = nil, nil
 end
 
 -- In a snapshot and a message ---------------------------------------------------------------------------------------
