@@ -33,7 +33,6 @@ function Gate:close()
   pcall(self.client.request, self.client, "gate", false)
 end
 
-handlers_of.setters(Gate, function(gate, name, f) gate[name .. "_handler"] = f end,
-  { "error", "resync", "close", "client", "broadcast" })
+handlers_of.setters(Gate, { "error", "resync", "close", "client", "broadcast" })
 
 return Gate

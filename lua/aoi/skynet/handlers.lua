@@ -65,16 +65,13 @@ function handlers.arguments(on_enter, on_leave, options)
   return table_of(on_enter, on_leave), check_options(options, 6)
 end
 
-handlers.NAMES = { "error", "refused", "resync", "close", "client", "broadcast", "taken", "view_lost" }
-
---- Adds on_error, on_refused and so on to a class; set(object, "error", f) stores the function.
--- @param names all without it
-function handlers.setters(class, set, names)
-  for _, name in ipairs(names or handlers.NAMES) do
+--- Adds on_error and so on to a class, which store the function in `error_handler` and so on.
+function handlers.setters(class, names)
+  for _, name in ipairs(names) do
     local setter = "on_" .. name
     class[setter] = function(self, f)
       if not callable(f) then argument.fail(1, setter, 2, "function expected, got %s", type(f)) end
-      set(self, name, f)
+      self[name .. "_handler"] = f
     end
   end
 end

@@ -295,6 +295,6 @@ end
 -- on_taken       f(id): another client has taken the entity over; nodes and view of this client on it have ended
 -- on_view_lost   f(id, node): a node or, without `node`, the client view of that entity has ended, because the service
 --                named with `to` has ended or the entity was taken over from it; without it this is logged
-handlers_of.setters(Map, function(map, name, f) map[name .. "_handler"] = f end)
+handlers_of.setters(Map, { "error", "refused", "resync", "close", "client", "broadcast", "taken", "view_lost" })
 
 return Map

@@ -532,7 +532,7 @@ function Member:epoch() return math.max(self.epoch_seen, self.epoch_received) en
 
 -- on_late(f): f(names, seconds) is called each second while this process waits for shards or processes, and then
 -- f({}, 0) once.
-handlers.setters(Member, function(world, _, f) world.late = f end, { "late" })
+handlers.setters(Member, { "late" })
 
 --- save(shard, epoch, bytes) is called for each shard with its state at the end of one epoch, which is returned.
 function Member:snapshot(save)
