@@ -12,10 +12,8 @@ local MESSAGE, REQUEST, GONE = wire.PIECE_MESSAGE, wire.PIECE_REQUEST, wire.PIEC
 local Remote = {}
 Remote.__index = Remote
 
---- `server`, of aoi.skynet.server, is set by the caller.
-function Remote.new(heartbeat)
-  return setmetatable({ relays = {}, token = 0, heartbeat = heartbeat }, Remote)
-end
+--- `server`, of aoi.skynet.server, and its `heartbeat` are set by the caller.
+function Remote.new() return setmetatable({ relays = {}, token = 0 }, Remote) end
 
 --- Whether the address is that of a client behind a relay.
 function Remote.has(address) return address > 0xffffffff end

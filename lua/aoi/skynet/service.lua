@@ -16,7 +16,7 @@ local protocol = require "aoi.skynet.protocol"
 local wire = require "aoi.skynet.wire"
 
 local ptype
-local remote = Remote.new(5)
+local remote = Remote.new()
 local options = {
   send = function(address, message)
     if address > 0xffffffff then return remote:send(address, message) end -- behind a relay
