@@ -50,13 +50,12 @@ local MOST_HOPS = 20   -- epochs after which no move arrives that was sent befor
 function Member.new(client, options)
   local self = setmetatable({
     epoch_seen = 0, epoch_received = 0, handle = 0, traits = {}, left = {}, left_count = 0, left_most = MOST_LEFT,
-    flushes = 0, flushed_at = 0,
+    flushes = 0, flushed_at = 0, terms = {}, waiters = {}, views = {}, claimed = {}, barred = {},
     counters = { refused = 0, routes = 0, uneven = 0, restored = 0 },
   }, Member)
   for name, value in pairs(options) do
     self[name == "ask" and "ask_now" or name] = value
   end
-  restore.begin(self)
   local outbox = core.outbox(self.dimensions, self.number, false, self.shards)
   client.maps[self.number] = Map.begin(self, client, self.number, self.name, outbox)
   return self
@@ -240,7 +239,7 @@ end
 local requests = {}
 questions(requests)
 watching(Member, requests)
-moving.add(Member, requests)
+moving(Member, requests)
 building.add(requests)
 
 local function request(self, name, ...)

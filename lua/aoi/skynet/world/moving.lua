@@ -4,8 +4,8 @@ local argument = require "aoi.skynet.argument"
 local balance = require "aoi.skynet.world.balance"
 local methods = require "aoi.skynet.methods"
 
--- METHODS: the type of each argument: n: a number, s: a shard, p: the name of a process.
-local moving = { METHODS = { assign = "nnnns", merge = "ss", split = "sp", host = "sp", drain = "p" } }
+-- The type of each argument: n: a number, s: a shard, p: the name of a process.
+local METHODS = { assign = "nnnns", merge = "ss", split = "sp", host = "sp", drain = "p" }
 
 local CHECKS = {}
 
@@ -38,10 +38,10 @@ local function start_balance(self, f, seconds)
 end
 
 --- member: the class; requests: as in member.lua. Each method waits until it is done, and returns the epoch.
-function moving.add(member, requests)
+return function(member, requests)
   --- Every so many seconds f(info) returns a list of what `assign` takes; nil: balance.even; false: no more.
   function member.balance(self, ...) return methods.results(pcall(start_balance, self, ...)) end
-  for name, kinds in pairs(moving.METHODS) do
+  for name, kinds in pairs(METHODS) do
     requests[name] = function(self, ...)
       local list = { ... }
       for i = 1, #kinds do list[i] = CHECKS[kinds:sub(i, i)](self, list[i], i, name) end
@@ -54,5 +54,3 @@ function moving.add(member, requests)
     end
   end
 end
-
-return moving

@@ -31,19 +31,13 @@ local restore = {}
 local MOST = 500 -- entities in one request
 local FOLLOWS = 2 -- epochs in which the former instance of a shard forwards moves to the new one
 
-function restore.begin(self)
-  self.terms, self.waiters, self.views, self.claimed, self.barred = {}, {}, {}, {}, {}
-end
-
 -- Waiting -----------------------------------------------------------------------------------------------------------
 
-local function wake(self)
+function restore.wake(self)
   local waiters = self.waiters
   self.waiters = {}
   for _, go in ipairs(waiters) do go() end
 end
-
-restore.wake = wake
 
 --- Waits until this client has restored its entities, since moves of lost ones have no owner; if a shard with that term
 -- has not answered, also until it has a successor. Returns false where the world has ended.
@@ -329,7 +323,7 @@ local function run(self)
       self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
     end
   end
-  wake(self)
+  restore.wake(self)
   self:push() -- moves of `follow`
   if has_foreign(self) then self.client:ask_for_all() end
   taking.keep_all(self, move_again)
@@ -349,7 +343,7 @@ function restore.renewed(self, epoch, bytes)
     self.terms[shard] = place.term
     if self.on_renewed then self.on_renewed(shard, place) end
   end
-  wake(self)
+  restore.wake(self)
   if not change.lost then
     self.epoch_seen = math.max(self.epoch_seen, epoch + FOLLOWS)
     return true
