@@ -391,26 +391,25 @@ static int r_hand(lua_State *L) {
     return 3 + world_push_follows(L, r, record);
 }
 
-/* gone(id): writes rows GONE for the audience of an own entity. */
-static int r_gone(lua_State *L) {
+/* Writes rows with that tag and kind for the audience of the entity whose id is the first argument, except new_owner. */
+static int write_audience(lua_State *L, int tag, int when, uint32_t new_owner, int64_t kind) {
     world_router *r = world_self(L);
     uint32_t slot;
     const world_record *record = entity_arg(L, r, &slot);
-    world_members all = world_audience_of(r, record, record->audience, WORLD_WAS);
-    const world_row row = {.id = r->space->core->world.entities[slot].id};
-    FOR_OTHERS(r, all, r->self, shard) if (!world_write(r, shard, WORLD_GONE, &row)) return laoi_nomemory(L);
+    world_members all = world_audience_of(r, record, record->audience, when);
+    const world_row row = {.id = r->space->core->world.entities[slot].id, .kind = (uint64_t)kind};
+    FOR_OTHERS(r, all, new_owner, shard) if (!world_write(r, shard, tag, &row)) return laoi_nomemory(L);
     return 0;
+}
+
+/* gone(id): writes rows GONE for the audience of an own entity. */
+static int r_gone(lua_State *L) {
+    return write_audience(L, WORLD_GONE, WORLD_WAS, 0, 0);
 }
 
 /* rekind(id, kind, new_owner): writes rows KIND for the audience in the closed epoch, except new_owner. */
 static int r_rekind(lua_State *L) {
-    world_router *r = world_self(L);
-    uint32_t slot, new_owner = (uint32_t)laoi_integer(L, 4);
-    const world_record *record = entity_arg(L, r, &slot);
-    world_members all = world_audience_of(r, record, record->audience, WORLD_IS);
-    const world_row row = {.id = r->space->core->world.entities[slot].id, .kind = (uint64_t)laoi_integer(L, 3)};
-    FOR_OTHERS(r, all, new_owner, shard) if (!world_write(r, shard, WORLD_KIND, &row)) return laoi_nomemory(L);
-    return 0;
+    return write_audience(L, WORLD_KIND, WORLD_IS, (uint32_t)laoi_integer(L, 4), laoi_integer(L, 3));
 }
 
 /* widen(id): must be called for each new id before the epoch is closed: all rows of an epoch have ids of one width. */
