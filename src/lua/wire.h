@@ -117,7 +117,6 @@ int laoi_refuse(lua_State *L, const char *why);
 int laoi_push_verdict(lua_State *L, const char *fault);
 
 /* Each adds its functions to the table on top, aoi.core.wire; laoi_open_outbox also to aoi.core.world. */
-void laoi_open_moves(lua_State *L);
 void laoi_open_outbox(lua_State *L);
 void laoi_open_post(lua_State *L);
 void laoi_open_inbox(lua_State *L);

@@ -178,16 +178,12 @@ static int wire_check_rows(lua_State *L) {
 
 /* ---- the module --------------------------------------------------------------------------------------------------- */
 
-void laoi_open_moves(lua_State *L) {
+void laoi_open_wire(lua_State *L) {
     static const luaL_Reg functions[] = {
         {"head", wire_head},       {"apply", wire_apply},          {"check_rows", wire_check_rows},
         {"call_as", laoi_call_as}, {"end_list", laoi_end_list_of}, {NULL, NULL}};
-    laoi_set_functions(L, lua_gettop(L), functions);
-}
-
-void laoi_open_wire(lua_State *L) {
     lua_createtable(L, 0, 8);
-    laoi_open_moves(L);
+    laoi_set_functions(L, lua_gettop(L), functions);
     laoi_open_outbox(L);
     laoi_open_post(L);
     laoi_open_inbox(L);
