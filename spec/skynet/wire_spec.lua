@@ -33,7 +33,7 @@ local function posted(options)
   options = options or {}
   local space = aoi.new { delivery = "deferred", dimensions = options.dimensions }
   local post = wire.post(32, options.max or 1000000)
-  local subscriber = post:subscribe()
+  local subscriber = post:subscribe(1)
   local link = post:link(subscriber, space, 7)
   space:enter(1, 0, 0, options.dimensions == 3 and 0 or nil)
   local handle = post:add(link, 1, 20, options.places)

@@ -44,11 +44,11 @@ static post_subscriber *post_subscriber_at(lua_State *L, const post *p, int i) {
     return p->subscribers + s;
 }
 
-/* subscribe([address [, seq]]): returns the subscriber's number, which is also the default of the address.  seq: the
- * number of the last message sent to the subscriber before, 0 by default. */
+/* subscribe(address [, seq]): returns the subscriber's number.  seq: the number of the last message sent to the
+ * subscriber before, 0 by default. */
 static int post_subscribe(lua_State *L) {
     post *p = laoi_post_self(L);
-    int64_t address = lua_isnoneornil(L, 2) ? 0 : laoi_integer(L, 2);
+    int64_t address = laoi_integer(L, 2);
     uint32_t seq = lua_isnoneornil(L, 3) ? 0 : laoi_u32(L, 3);
     uint32_t s = p->free_subscriber;
     if (s == AOI_NONE) {
@@ -60,10 +60,9 @@ static int post_subscribe(lua_State *L) {
         p->subscriber_count++;
     } else p->free_subscriber = p->subscribers[s].links;
     bool touched = p->subscribers[s].touched; /* set: the former subscriber of the slot is still on the list */
-    p->subscribers[s] = (post_subscriber){.seq = seq, .acked = seq, .links = AOI_NONE, .first_todo = AOI_NONE};
-    p->subscribers[s].address = lua_isnoneornil(L, 2) ? (int64_t)s + 1 : address;
-    p->subscribers[s].used = true;
-    p->subscribers[s].touched = touched;
+    p->subscribers[s] =
+        (post_subscriber){.address = address, .seq = seq, .acked = seq, .used = true, .touched = touched};
+    p->subscribers[s].links = p->subscribers[s].first_todo = AOI_NONE;
     return LAOI_INTEGERS(L, (int64_t)s + 1);
 }
 
