@@ -139,6 +139,7 @@ local OURS = {
   { "broadcast", { 1, 5 }, "#2 to 'broadcast' (string expected, got number)" },
   { "take_over", { 999 }, "#1 to 'take_over' (no entity 999)" },
   { "listen", { 5 }, "#1 to 'listen' (table expected, got number)" },
+  { "handlers_wait", { "never" }, "#1 to 'handlers_wait' ('order' or 'free' expected)" },
   { "wall", { 1, 2, NAN, 3 }, "#3 to 'wall' (finite number expected, got nan)" },
   { "wall", { 0, 0, 1 }, "#4 to 'wall' (number expected, got no" },
   { "wall_many", { { 0, 0, 1, 1, 2, 2, "x", 3 } }, "#1 to 'wall_many' (row 2: number expected, got string" },

@@ -151,21 +151,6 @@ describe("handlers of a map", function()
     assert.equal(0, ann.parked)
   end)
 
-  it("may wait freely: then nothing waits for them", function()
-    local order = {}
-    local on, go = waiting_handlers(order)
-    map:handlers_wait "free"
-    net:run(function() map:add_node(3, 6, 5, on) end)
-    step(same_map, 2, 50)
-    step(same_map, 2, 0)
-    go "3+2"
-    assert.same({ "begin 3+2", "3-2", "end 3+2" }, order)
-    assert.equal(0, ann:info().queued)
-    for _, how in ipairs { "never", 1 } do
-      assert.error_matches(function() map:handlers_wait(how) end, "bad argument #1 to 'handlers_wait'")
-    end
-  end)
-
   it("may wait freely: what came with their event is told before what comes later", function()
     for i, watched in ipairs { false, true } do
       for _, positions in ipairs { false, true } do
