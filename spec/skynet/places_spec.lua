@@ -268,17 +268,18 @@ for where, new in pairs(places) do
       end)
     end)
 
-    it("take the greatest integers as places and radii", function()
+    it("answer what is met on a way and many questions at once, with the greatest integers, too", function()
       local most, least = math.maxinteger, math.mininteger
       local function found(space)
-        space:enter_many { 1, 5, 5, 2, 60, 60, 3, least, least, 4, most, most }
+        space:enter_many { 1, 5, 5, 2, 60, 60, 3, least, least, 4, most, most, 5, 31, 33, 6, 33, 33 } -- at a border
         space:tick()
         return {
           answer(space:near(5, 5, most)), answer(space:near(5, 5, { radius = most, margin = most })),
           answer(space:near(5, 5, { shape = "box", extents = { most, most } })),
           answer(space:near(5, 5, { shape = "polygon", points = { least, least, most, least, 0, most } })),
           answer(space:nearest(5, 5, most, most)), answer(space:sweep(least, least, most, most, most)),
-          answer(space:near_many({ least, least, most, most }, 10)),
+          answer(space:sweep(63, 63, 0, 0, 2)), answer(space:near_many({ 31, 31, 28, 28 }, 10)),
+          answer(space:near_many({ least, least, most, most, 31, 31 }, 10)),
         }
       end
       assert.same(plain({}).run(found), run(found))
@@ -307,34 +308,6 @@ for where, new in pairs(places) do
         assert.equal("+1/1>2", events())
         assert.equal(11, space:extent(2))
         assert.equal(6, space:layers(2))
-      end)
-    end)
-
-    it("answer what is met on a way, and many questions at once", function()
-      run(function(space)
-        local model = aoi.new()
-        local rows = { 1, 2, 2, 2, 31, 33, 3, 60, 61, 4, 30.5, 30, 5, 33, 33 }
-        space:enter_many(rows)
-        model:enter_many(rows)
-        space:tick()
-        local hits, n = space:sweep(0, 0, 63, 63, 2)
-        local expected, count = model:sweep(0, 0, 63, 63, 2)
-        assert.equal(count, n)
-        assert.same(table.move(expected, 1, 2 * count, 1, {}), table.move(hits, 1, 2 * n, 1, {}))
-        local ids, total, ends = space:near_many({ 31, 31, 0, 0, 60, 60 }, 4)
-        local same, _, stops = model:near_many({ 31, 31, 0, 0, 60, 60 }, 4)
-        local first = 1
-        for row = 1, 3 do
-          assert.equal(stops[row], ends[row])
-          assert.same(sorted(table.move(same, first, stops[row], 1, {}), stops[row] - first + 1),
-            sorted(table.move(ids, first, ends[row], 1, {}), ends[row] - first + 1))
-          first = stops[row] + 1
-        end
-        assert.equal(ends[3], total)
-        local buf, into = {}, {}
-        assert.same({ buf, total, into }, { space:near_many({ 31, 31, 0, 0, 60, 60 }, 4, buf, into) })
-        assert.equal(total, #buf)
-        model:close()
       end)
     end)
 

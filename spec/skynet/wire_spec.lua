@@ -29,14 +29,12 @@ local function sample(width)
 end
 
 -- A space with a watcher 1 and targets, its post, one subscriber, one link 7, one node.
-local function posted(options)
-  options = options or {}
-  local space = aoi.new { delivery = "deferred", dimensions = options.dimensions }
-  local post = wire.post(32, options.max or 1000000)
+local function posted()
+  local space, post = aoi.new { delivery = "deferred" }, wire.post(32, 1000000)
   local subscriber = post:subscribe(1)
   local link = post:link(subscriber, space, 7)
-  space:enter(1, 0, 0, options.dimensions == 3 and 0 or nil)
-  local handle = post:add(link, 1, 20, options.places)
+  space:enter(1, 0, 0)
+  local handle = post:add(link, 1, 20)
   space:add_node(1, handle, 10)
   return { space = space, post = post, subscriber = subscriber, link = link, handle = handle, tick = function()
     post:collect(space)
