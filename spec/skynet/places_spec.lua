@@ -278,7 +278,7 @@ for where, new in pairs(places) do
           answer(space:near(5, 5, { shape = "box", extents = { most, most } })),
           answer(space:near(5, 5, { shape = "polygon", points = { least, least, most, least, 0, most } })),
           answer(space:nearest(5, 5, most, most)), answer(space:sweep(least, least, most, most, most)),
-          answer(space:sweep(63, 63, 0, 0, 2)), answer(space:near_many({ 31, 31, 28, 28 }, 10)),
+          answer(space:sweep(63, 63, 0, 0, 2)), answer(space:near_many({ 15, 15, 12, 12 }, 25)),
           answer(space:near_many({ least, least, most, most, 31, 31 }, 10)),
         }
       end

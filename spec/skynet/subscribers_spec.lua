@@ -210,6 +210,11 @@ describe("around the AOI service", function()
       net:tick(server)
       assert.equal("+3", take "ann")
       assert.same({}, ann.logged)
+      local sent = server.counters.messages
+      server.send = function(address, ...) return address ~= ANN and send(address, ...) end
+      the_room:step(same_map, 2, 100)
+      assert.equal(sent + 1, server.counters.messages) -- Bob's
+      assert.matches("^aoi: a message of %d+ bytes could not be sent", logged)
     end)
   end)
 
