@@ -26,18 +26,11 @@ describe("around the AOI service", function()
   local function resyncs() return (select(2, server.post:counters())) end
 
   describe("a subscriber that died", function()
-    it("keeps its node from a successor no more when that is all there is of it", function()
-      net:run(function() map:add_node(2, 9, 10) end)
-      net:kill(ANN)
-      net:run(function() same_map:add_node(2, 9, 20, handlers "bob9") end)
-      net:tick(server)
-      assert.equal("", take "bob9", "its entities went with it")
-    end)
-
     it("keeps no node or client view from a successor, whichever of both clients has died", function()
       for _, act in ipairs {
         function() same_map:add_node(2, 9, 10, {}, { to = ANN }) end,
         function() same_map:add_client(2, 10, { to = ANN }) end,
+        function() map:add_node(2, 9, 10) end,
         function() map:add_node(2, 9, 10, {}, { to = BOB }) end,
         function() map:add_client(2, 10, { to = BOB }) end,
         function() map:add_client(2, 10) end,
