@@ -94,20 +94,6 @@ describe("the end of a process", function()
     assert.matches("taken this process for dead", net.ended[2])
     others_go_on(net, members, 2, 1)
   end)
-
-  it("makes half of the processes wait without the first one, so that two halves never go on both", function()
-    local net = new_network { seed = SEED, processes = { 1, 1, 1, 1 } }
-    local members = busy(net, 4)
-    net:run(2)
-    net:part { [1] = true, [2] = true }
-    local epoch = net.exchanges[3].epoch
-    net:run(3 * HEARTBEAT)
-    assert(net.exchanges[1].epoch > epoch + 3)
-    assert(net.exchanges[3].epoch <= epoch + 2 and net.exchanges[4].epoch <= epoch + 2)
-    net:part {}
-    net:run_until(function() return net.ended[3] and net.ended[4] end, 5)
-    for _, member in ipairs(members) do assert(member.process > 2 or not member.ended) end
-  end)
 end)
 
 describe("two processes that do not reach each other,", function()
