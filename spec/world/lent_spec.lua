@@ -11,6 +11,13 @@ local views = require "aoi.skynet.views"
 local SEED = random_run.seed("world lent")
 local PLAYER = 7
 
+local one_shard = network.with {
+  seed = SEED, plan = { size = 64, reach = 10, tile = 8, shards = 1 }, processes = { 1 },
+}
+local two_shards = network.with {
+  seed = SEED, plan = { size = { 0, 0, 128, 16 }, reach = 10, tile = 8, shards = { 2, 1 } }, processes = { 2 },
+}
+
 describe("what a client of a world lends:", function()
   local net, one, gate, seen, lost
 
@@ -26,9 +33,7 @@ describe("what a client of a world lends:", function()
   end
 
   before_each(function()
-    net = network.new {
-      seed = SEED, plan = { size = 64, reach = 10, tile = 8, shards = 1 }, processes = { 1 }, patience = 1, grace = 20,
-    }
+    net = one_shard { patience = 1, grace = 20 }
     one, gate, lost = net:member(1), net:member(1), {}
     seen = listen(gate)
     one:on_view_lost(function(id, node) lost[#lost + 1] = { id, node } end)
@@ -162,10 +167,7 @@ describe("what a client of a world lends:", function()
   end)
 
   it("goes on where the service that has received it has named another one before its end", function()
-    net = network.new {
-      seed = SEED, plan = { size = { 0, 0, 64, 16 }, reach = 10, tile = 8, shards = { 2, 1 } }, processes = { 2 },
-      patience = 1, grace = 20,
-    }
+    net = two_shards { patience = 1, grace = 20 }
     local agent, first, second, begun = net:member(1), net:member(1), net:member(1), 0
     agent:on_view_lost(function() lost[#lost + 1] = "view" end)
     second:on_client(function(_, bytes) begun = begun + (Client.new(2):apply(bytes).anew and 1 or 0) end)
@@ -218,9 +220,7 @@ describe("what a client of a world lends:", function()
   end)
 
   local function remove_behind(again)
-    net = network.new {
-      seed = SEED, plan = { size = 64, reach = 10, tile = 8, shards = 1 }, processes = { 1 }, patience = 1, window = 2,
-    }
+    net = one_shard { patience = 1, window = 2 }
     local watcher, other, handlers, its = net:member(1), net:member(1), sees()
     net:finish(function()
       other:enter_many { 1, 30, 10, 2, 32, 10 }
@@ -287,10 +287,7 @@ describe("what a client of a world lends:", function()
   end)
 
   it("a view that is to begin anew does so, also where it waits with its picture in a shard that has died", function()
-    net = network.new {
-      seed = SEED, plan = { size = { 0, 0, 64, 16 }, reach = 10, tile = 8, shards = { 2, 1 } }, processes = { 2 },
-      grace = 20,
-    }
+    net = two_shards { grace = 20 }
     local player, begun = net:member(1), 0
     local picture = Client.new(2)
     player:on_client(function(_, bytes) begun = begun + (picture:apply(bytes).anew and 1 or 0) end)
@@ -302,7 +299,7 @@ describe("what a client of a world lends:", function()
     assert.equal(1, begun)
     net:kill_shard(2)
     net:run_until(function() return net.shards[2].blank end)
-    net:spawn(function() player:flush { PLAYER, 50, 5 } end)
+    net:spawn(function() player:flush { PLAYER, 110, 5 } end)
     local function waits()
       local view = net.shards[2].views[PLAYER]
       return view and view.picture ~= nil
@@ -334,9 +331,7 @@ describe("what a client of a world lends:", function()
   end)
 
   it("client views that end while their gate is behind leave nothing at the exchange", function()
-    net = network.new {
-      seed = SEED, plan = { size = 64, reach = 10, tile = 8, shards = 1 }, processes = { 1 }, window = 2,
-    }
+    net = one_shard { window = 2 }
     local player, other = net:member(1), net:member(1)
     net:finish(function() player:enter(PLAYER, 30, 10) end)
     local suspended = net.exchanges[1].clients[other.number].suspended
@@ -362,10 +357,7 @@ describe("what a client of a world lends:", function()
   end)
 
   it("what a view pins from afar has its state where the view changes hands and begins anew", function()
-    net = network.new {
-      seed = SEED, plan = { size = { 0, 0, 128, 16 }, reach = 10, tile = 8, shards = { 2, 1 } }, processes = { 2 },
-      fields = { { "hp", "u16" } },
-    }
+    net = two_shards { fields = { { "hp", "u16" } } }
     local player, picture = net:member(1), Client.new(2)
     player:on_client(function(_, bytes) picture:apply(bytes) end)
     net:finish(function()
@@ -384,10 +376,7 @@ describe("what a client of a world lends:", function()
   end)
 
   it("fields that are put while their entity waits in a successor reach the view that came with it", function()
-    net = network.new {
-      seed = SEED, plan = { size = { 0, 0, 128, 16 }, reach = 10, tile = 8, shards = { 2, 1 } }, processes = { 2 },
-      fields = { { "hp", "u16" }, { "bag", "u16" }, { "mood", "u8" } },
-    }
+    net = two_shards { fields = { { "hp", "u16" }, { "bag", "u16" }, { "mood", "u8" } } }
     local player, other, picture = net:member(1), net:member(1), Client.new(2)
     player:on_client(function(_, bytes) picture:apply(bytes) end)
     net:finish(function()
