@@ -267,10 +267,8 @@ on[wire.BROADCAST] = function(self, message, flags, link)
 end
 
 on[wire.RENEWED] = function(self, message, _, link)
-  local epoch, bytes = wire.read_renewed(message)
-  if not epoch then return nil, bytes end
   local world = self.maps[link]
-  if world and world.take_renewed then return world:take_renewed(epoch, bytes) end
+  if world and world.take_renewed then return world:take_renewed(wire.read_renewed(message)) end
   return true
 end
 

@@ -2,7 +2,8 @@
 -- strings. docs/skynet.md has the table of all messages.
 --
 -- EVENTS and MOVES are written and read in C (src/lua/wire.h), and ACKs of EVENTS are written there; the others here.
--- Readers accept any bytes: for an invalid message they return nil and a reason, without an error.
+-- Readers accept any bytes behind a head that `head` accepts: for an invalid message they return nil and a reason,
+-- without an error.
 
 local core = require "aoi.skynet.native" "wire"
 
@@ -166,11 +167,8 @@ function wire.renewed(client, epoch, bytes)
   return head(wire.RENEWED, 0, 0, client) .. spack("<I4", epoch) .. bytes
 end
 
---- Reads RENEWED. Returns the epoch and the bytes; or nil and a reason.
-function wire.read_renewed(s)
-  if #s < HEAD + 4 then return nil, "wrong length" end
-  return (sunpack("<I4", s, HEAD + 1)), s:sub(HEAD + 5)
-end
+--- Reads RENEWED. Returns the epoch and the bytes.
+function wire.read_renewed(s) return (sunpack("<I4", s, HEAD + 1)), s:sub(HEAD + 5) end
 
 --- Reads ROUTES into the list `out`: id, shard, life, ... Returns the number of rows, and the epoch.
 function wire.read_routes(s, out)
@@ -197,7 +195,6 @@ end
 
 --- Reads TAKEN. Returns the entity, its life, and the number of the take-over.
 function wire.read_taken(s)
-  if #s ~= HEAD + 16 then return nil, "wrong length " .. #s end
   local id, life, number = sunpack("<i8I4I4", s, HEAD + 1)
   return id, life, number
 end
