@@ -405,9 +405,8 @@ end
 
 -- Shutdown and counters ---------------------------------------------------------------------------------------------
 
---- Ends the service: sends the last events, then BYE to all subscribers, and closes all spaces.
+--- Ends the service: sends the last events, then BYE to all subscribers, and closes all spaces. Twice is harmless.
 function Server:shutdown()
-  if self.closed then return end
   for _, space in pairs(self.spaces) do self:tick(space) end -- those that clients drive, too
   self.closed = true
   for address in pairs(self.subscribers) do self.send(address, wire.bye(0)) end
