@@ -7,7 +7,6 @@ local director = require "aoi.skynet.world.director"
 local network = require "spec.world.network"
 local play = require "spec.world.play"
 local random_run = require "spec.support.random_run"
-local recovery = require "aoi.skynet.world.recovery"
 local replace = require "spec.support.replace"
 local replay = require "spec.world.replay"
 local rng = require "spec.support.rng"
@@ -142,14 +141,6 @@ local mistakes = {
         for _, node in ipairs(hand.nodes) do node.seen = "" end
       end
     end
-  end },
-  { "what comes first does not wait for the rest", function(history)
-    return history.taken[1], nil, replace(recovery, "change", function(change)
-      return function(shard, ...)
-        change(shard, ...)
-        shard.waits = false
-      end
-    end)
   end },
   { "handlers do not hear what their nodes have seen", function(history)
     return history.taken[1], nil, replace(director, "learn", function(learn)
