@@ -23,7 +23,7 @@ local unpack = table.unpack or unpack -- luacheck: ignore
 function transport.new(seed)
   return setmetatable({
     lines = lines.new(rng.new(seed or 1)), services = {}, stalled = {}, lost = {}, waiting = {}, asked = 0, time = 0,
-    sent = 0, bytes = 0,
+    bytes = 0,
   }, Network)
 end
 
@@ -40,7 +40,7 @@ end
 function Network:send(from, to, message)
   if self.lost[to] then return true end
   if not self.services[to] then return nil end
-  self.sent, self.bytes = self.sent + 1, self.bytes + #message
+  self.bytes = self.bytes + #message
   self.lines:put(from, to, { message = message })
   return true
 end

@@ -56,20 +56,14 @@ local function call(self, from, to, batch, done)
     return fail(self.killed[to] and "connection refused" or "call failed")
   end
   local what = random() < self.lose and random(2) or 0
-  if what == 1 then
-    self.lost = self.lost + 1
-    return fail("lost before")
-  end
-  local served = { done = false, fail = fail }
+  if what == 1 then return fail("lost before") end
+  local served = { fail = fail }
   self.calls[to][served] = true
   post(self, a, b, function()
     local exchange = self.exchanges[to]
     local answer = Line.refusal(batch, self.processes[to].boot) or exchange:receive(from, batch)
     self.calls[to][served] = nil
-    if what == 2 then
-      self.lost = self.lost + 1
-      return fail("lost after")
-    end
+    if what == 2 then return fail("lost after") end
     post(self, b, a, done, true, answer)
   end).lost = function()
     self.calls[to][served] = nil
@@ -147,7 +141,7 @@ local function new_exchange(self, index, processes, options, state)
     plan = self.plan, processes = processes, here = index, homes = self.homes, state = state, nodes = options.nodes,
     interval = self.interval, window = self.window,
     patience = options.patience or 30,
-    silence = self.silence, most_deaths = math.huge, now = function() return self.time end,
+    silence = 0, most_deaths = math.huge, now = function() return self.time end,
     address_of = function(shard) return self.addresses[index][shard] end,
     send_shard = function(...) return send_shard(self, index, ...) end,
     replace = function(...) return replace(self, index, ...) end,
@@ -159,7 +153,7 @@ local function new_exchange(self, index, processes, options, state)
       return true
     end,
     on_end = function(reason) self.ended[index] = reason end,
-    on_epoch = function(number, seconds) self.epochs[number] = math.max(self.epochs[number] or 0, seconds) end,
+    on_epoch = function() end,
   }
 end
 
@@ -178,12 +172,12 @@ end
 function network.new(options)
   local plan, random = tiles.plan(options.plan), rng.new(options.seed)
   local self = setmetatable({
-    random = random, lines = lines.new(random), plan = plan, map = tiles.map(plan), options = options,
+    random = random, lines = lines.new(random), plan = plan, options = options,
     dimensions = options.dimensions or 2, interval = options.interval or 0.1, window = options.window or 32,
-    lose = options.lose or 0, silence = 0, time = 0, steps = 0, running = 0, sleepers = {}, epochs = {},
+    lose = options.lose or 0, time = 0, steps = 0, running = 0, sleepers = {},
     shards = {}, homes = {}, places = {}, logics = {}, addresses = {}, exchanges = {}, ended = {}, again = {},
     members = {}, services = {}, member_count = 0, calls = {}, asked = {}, killed = {}, stopped = {},
-    deaths = 0, moved = 0, lost = 0,
+    deaths = 0, moved = 0,
   }, Network)
   local processes, shard = {}, 0
   -- What a shard writes of an epoch counts once its parts have been taken.
