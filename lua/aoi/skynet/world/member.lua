@@ -478,19 +478,14 @@ function Member:refuse(ids, epoch)
   self.client:report_refused(self, ids, #ids)
 end
 
--- Another client has made that life leave; this one may have entered another since.
-local function forget_life(self, id, life)
-  if self.outbox:owns(id) == life then taking.forget(self, id) end
-end
-
 --- list: n rows of an entity, the shard that owns it from that epoch on, and a life; shard 0: a move was refused.
 function Member:take_routes(list, n, epoch)
   local refused = {}
   self.epoch_received = math.max(self.epoch_received, epoch) -- requests wait for epoch_seen, which shards have answered
   for i = 1, 3 * n, 3 do
     local id, shard = list[i], list[i + 1]
-    if shard == outlet.LEFT then
-      forget_life(self, id, list[i + 2])
+    if shard == outlet.LEFT then -- this client may have entered another life since
+      if self.outbox:owns(id) == list[i + 2] then taking.forget(self, id) end
     elseif shard == 0 then
       refused[#refused + 1] = id
     elseif shard <= self.shards and self.outbox:where(id) then

@@ -61,19 +61,13 @@ local function heard(self, handle)
   return table.concat(list), 8
 end
 
-local function copy_of(overrides)
-  local copy = {}
-  for target, o in pairs(overrides or {}) do copy[target] = { how = o.how, life = o.life } end
-  return next(copy) and copy or nil
-end
-
 -- The node as in a HAND row. For a node that was added for another client (`to`), it is unknown what that has received.
 local function node_of(self, record)
   local saw = record.to and { "", 4 } or record.saw or { heard(self, record.handle) }
   return { node = record.node, client = record.to or self.number, handle = record.handle, area = record.area,
            seen = saw[1], width = saw[2], states = saw[3], positions = record.positions,
-           overrides = copy_of(record.overrides), sight = record.sight, linger = record.linger,
-           since = record.since or 0, life = record.life }
+           overrides = next(record.overrides or {}) and argument.copy(record.overrides) or nil,
+           sight = record.sight, linger = record.linger, since = record.since or 0, life = record.life }
 end
 
 -- life: of the entity, nil: any life.

@@ -295,11 +295,6 @@ local function rekind_all(self)
   end
 end
 
-local function forward_rows(self, put)
-  for _, row in ipairs(self.forward) do put(row[1], epoch.ROWS, row[2]) end
-  self.forward, self.forwarding = {}, {}
-end
-
 --- Closes epoch `number`: all commands accepted since the last close belong to it. Returns the parts for the shards
 -- that must receive one, by shard; this shard may be one of them.
 function Shard:close(number)
@@ -335,7 +330,8 @@ function Shard:close(number)
   rekind_all(self)
   traits.put_rows(self, function(shard, row) put(shard, epoch.TRAIT, row) end, self.newcomers)
   distant.put_rows(self, put)
-  forward_rows(self, put)
+  for _, row in ipairs(self.forward) do put(row[1], epoch.ROWS, row[2]) end
+  self.forward, self.forwarding = {}, {}
   if self.log then log.moves(self) end
   local parts = {}
   for shard = 1, self.plan.shards do
