@@ -33,23 +33,6 @@ describe("handlers of a map", function()
     assert.same({}, ann.logged)
   end)
 
-  it("that fail do not keep the others from theirs", function()
-    local on = the_room:handlers "more"
-    net:run(function()
-      map:add_node(3, 6, 5, { enter = function() error "oh no" end, leave = on.leave })
-      map:add_node(3, 7, 5, on)
-    end)
-    step(same_map, 2, 50)
-    assert.equal("+2", the_room:take "more")
-    assert.equal(1, #ann.logged)
-    assert.matches("oh no.*traceback", ann.logged[1])
-    map:on_error(function() error "worse" end)
-    step(same_map, 2, 0)
-    step(same_map, 2, 50)
-    assert.equal("-2 -2 +2", the_room:take "more", "of both nodes")
-    assert.matches("worse", ann.logged[2])
-  end)
-
   it("may be found by a metatable, which may raise and wait as they may", function()
     for i, watched in ipairs { false, true } do
       local eve, told, held = net:client(4 + i, SERVICE, watched), {}, nil

@@ -173,15 +173,20 @@ for where, new in pairs(places) do
       end)
       place.tick()
       assert.same({ 3, 1 }, { heard, #place.logged })
-      assert.matches("oh no", place.logged[1])
-      place.run(function(space)
-        space:on_error(function(_, watcher, target, node) caught = { watcher, target, node } end)
-        space:move(3, 90, 0)
-        space:tick()
-        space:move(3, 0, 0)
-        space:tick()
-      end)
-      assert.same({ 1, 3, 1 }, caught)
+      assert.matches("oh no.*traceback", place.logged[1])
+      local function catch(...) caught = { select(2, ...) } end
+      local function fail() error "worse" end
+      for _, on_error in ipairs { catch, fail } do
+        place.run(function(space)
+          space:on_error(on_error)
+          for _, x in ipairs { 90, 0 } do
+            space:move(3, x, 0)
+            space:tick()
+          end
+        end)
+      end
+      assert.same({ { 1, 3, 1 }, 5, 2 }, { caught, heard, #place.logged })
+      assert.matches("worse", place.logged[2])
     end)
 
     it("are of no use when closed", function()
