@@ -91,7 +91,7 @@ local OURS = {
   { "flush", { { 1, 1, 2 }, 2 }, "#2 to 'flush' (the array has 1 rows)" },
   { "flush", { { 1, 1, "2" } }, "#1 to 'flush' (row 1: number expected, got string)" },
   { "flush", { { "1", 1, 2 } }, "#1 to 'flush' (row 1: integer expected, got string)" },
-  { "flush", { { 1, 2, NAN } }, "#1 to 'flush' (row 1: finite number expected, got nan)" },
+  { "flush", { { 1, 3, 4, 1, 2, NAN } }, "#1 to 'flush' (row 2: finite number expected, got nan)" },
   { "flush", { { 1.5, 2, 3 } }, "#1 to 'flush' (row 1: number has no integer representation)" },
   { "flush", { 5 }, "#1 to 'flush' (table expected, got number)" },
   { "add_node", { 1, 1, 5, { entr = print } }, "(a table of handlers has 'enter' or 'leave', and not 'entr')" },

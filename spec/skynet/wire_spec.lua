@@ -219,22 +219,6 @@ describe("the wire format", function()
     end
   end)
 
-  it("keeps the last move of an entity", function()
-    local outbox = wire.outbox(2)
-    local move = outbox:mover()
-    for i = 1, 100 do move(nil, i % 7, i, 0) end
-    outbox:rows { 3, 1, 2, 3, 4, 5, 90, 0, 0 }
-    local rows, n = reference.read_moves(outbox:take())
-    assert.equal(8, n)
-    for i = 1, 3 * n, 3 do if rows[i] == 3 then assert.same({ 4, 5 }, { rows[i + 1], rows[i + 2] }) end end
-    assert.error_matches(function() outbox:rows { 1, 2, 3, 4, 0 / 0, 0 } end, "row 2")
-    assert.error_matches(function() outbox:rows { 1, 2 } end, "multiple of 3")
-    assert.error_matches(function() outbox:rows({ 1, 2, 3 }, 2) end, "has 1 rows")
-    assert.equal(0, (outbox:count()))
-    outbox:close()
-    assert.error_matches(function() move(nil, 1, 2, 3) end, "closed space")
-  end)
-
   it("applies moves, and passes over what cannot be made", function()
     local space, refused = aoi.new { delivery = "deferred" }, {}
     for id = 1, 3 do space:enter(id, 0, 0) end
