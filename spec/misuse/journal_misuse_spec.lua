@@ -109,18 +109,33 @@ describe("the function for the handlers of a player", function()
 end)
 
 describe("a space that is closed while it is recorded", function()
-  it("is closed where bytes wait for the sink, which gets them when the journal stops", function()
+  it("is closed where bytes wait for the sink, which gets them", function()
     local chunks = {}
     local space = aoi.new()
-    local record = journal.record(space, function(bytes) chunks[#chunks + 1] = bytes end)
+    journal.record(space, function(bytes) chunks[#chunks + 1] = bytes end)
     fill(space)
     space:close()
     raises("attempt to use a closed space", space.count, space)
     raises("attempt to use a closed space", journal.record, space, hear)
-    record:stop()
     local player = journal.open(table.concat(chunks))
+    assert.is_true(player.info.whole)
     while player:step() do end -- luacheck: ignore
     assert.equal(10000, player.space:count())
+  end)
+
+  it("is closed where the sink raises", function()
+    local calls = 0
+    local space = aoi.new()
+    local record = journal.record(space, function()
+      calls = calls + 1
+      if calls == 2 then error("disk full", 0) end
+    end)
+    space:enter(1, 0, 0)
+    raises("disk full", space.close, space)
+    raises("attempt to use a closed space", space.count, space)
+    space:close()
+    record:stop()
+    assert.equal(2, calls)
   end)
 end)
 

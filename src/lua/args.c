@@ -141,7 +141,10 @@ void laoi_refuse_played(lua_State *L, const laoi_space *b) {
 laoi_space *laoi_space_argument(lua_State *L, int i) {
     laoi_space *b = maybe_at(L, i);
     laoi_refuse_played(L, b);
-    if (b->sink_due && b->core) laoi_hand_on(L, b, i); /* may close the space */
+    if (b->sink_due && b->core) {
+        laoi_gettable(L, i);
+        laoi_hand_on(L, b); /* may close the space */
+    }
     if (!b->core) luaL_error(L, "attempt to use a closed space");
     return b;
 }

@@ -279,8 +279,8 @@ const char *laoi_integers_fault_at(const aoi_space *s, int64_t id, int64_t node_
 
 /* ---- journals; journal_methods.c ----------------------------------------------------------------------------------- */
 
-void laoi_open_journal(lua_State *L, int space_meta);  /* pushes the table aoi.core.journal */
-void laoi_hand_on(lua_State *L, laoi_space *b, int i); /* passes collected bytes to the sink of the space at i */
+void laoi_open_journal(lua_State *L, int space_meta); /* pushes the table aoi.core.journal */
+void laoi_hand_on(lua_State *L, laoi_space *b); /* passes collected bytes to the sink; pops the table of the space */
 
 /* ---- methods that only read; queries.c ----------------------------------------------------------------------------- */
 

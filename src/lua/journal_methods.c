@@ -92,9 +92,8 @@ static void hand_on(lua_State *L, laoi_journal *j, int i) {
     if (kept || !j->core) hand_on(L, j, i);
 }
 
-void laoi_hand_on(lua_State *L, laoi_space *b, int i) {
+void laoi_hand_on(lua_State *L, laoi_space *b) {
     b->sink_due = false;
-    laoi_gettable(L, i);
     lua_rawgeti(L, -1, LAOI_JOURNAL);
     laoi_journal *j = lua_touserdata(L, -1);
     if (j) hand_on(L, j, lua_gettop(L));

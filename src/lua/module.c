@@ -395,10 +395,21 @@ static int l_close(lua_State *L) {
     return 0;
 }
 
+/* The same where Lua may run: a journal ends with its space, and its sink gets the last bytes. */
+static int l_close_scope(lua_State *L) {
+    laoi_space *b = laoi_maybe(L);
+    if (!b->core) return 0;
+    lua_settop(L, 1);
+    laoi_gettable(L, 1); /* which a closed space does not have */
+    l_close(L);
+    laoi_hand_on(L, b);
+    return 0;
+}
+
 static int l_close_method(lua_State *L) {
     laoi_maybe(L);
     laoi_no_more(L, 2);
-    return l_close(L);
+    return l_close_scope(L);
 }
 
 static int l_length(lua_State *L) { /* Lua passes the operand twice: laoi_self_of would raise an error */
@@ -497,9 +508,11 @@ static const luaL_Reg methods[] = {
 };
 
 static const luaL_Reg metamethods[] = {
-    {"__gc", l_close},    {"__len", l_length}, {"__tostring", l_tostring},
+    {"__gc", l_close},
+    {"__len", l_length},
+    {"__tostring", l_tostring},
 #if LUA_VERSION_NUM >= 504
-    {"__close", l_close},
+    {"__close", l_close_scope},
 #endif
     {NULL, NULL},
 };
