@@ -46,7 +46,8 @@ end
 
 -- Both kinds of files are opened as a run: `space`; `time`; `step()` to the next tick; `go(time)`; `explain(watcher,
 -- node, target)`, of nodes of sights past walls; `done` and `all` for the progress; `tally`: the number of events.
--- `count(name, watcher, target, node)` is called for each event.
+-- `count(name, watcher, target, node)` is called for each event; `tick()` is the time of its tick, and true behind the
+-- last mark.
 local function open_csv(args, count)
   local source, why = sources.open(args.file, { areas = args.radius[1] and args.radius })
   if not source then refuse(why) end
@@ -60,6 +61,7 @@ local function open_csv(args, count)
     for i = 1, 4 * run.n, 4 do count(e[i] == aoi.ENTER and "enter" or "leave", e[i + 1], e[i + 2], e[i + 3]) end
     return true
   end
+  function self.tick() return self.time end
   function self.explain(...) return run.space:explain(...) end
   function self.go(time)
     while (run:next_time() or math.huge) <= time do self.step() end
@@ -81,9 +83,13 @@ local function open_journal(args, count)
     repeat
       more = player:step()
       if more then self.done = self.done + 1 end
-    until not more or player.time ~= time
+    until not more or player.mark >= player.tick
     self.space, self.time = player.space, player.time
     return more and true or self.time ~= time
+  end
+  function self.tick() -- the mark that ends it; player.time is the last one that is passed
+    local time = player.times[player.mark + 1]
+    return time or player.time, not time
   end
   function self.explain(...) return player.cursor:explain(player.space, ...) or player.space:explain(...) end
   function self.go(time)
@@ -138,21 +144,17 @@ function command.events(args)
   if (args.from or -math.huge) > (args.to or math.huge) then
     refuse(("--from %s is later than --to %s"):format(tostring(args.from), tostring(args.to)), MISUSED)
   end
-  local run, labels, list = nil, {}, {}
+  local run, labels = nil, {}
   run = open(args, function(name, watcher, target, node)
     local key, area = ("%d:%d"):format(watcher, node), run.space:area(watcher, node)
     if area then labels[key] = label_of(area) end
     if (args.watcher or watcher) ~= watcher or (args.target or target) ~= target then return end
-    list[#list + 1] = ("%s %d %d node %d%s"):format(name, watcher, target, node, labels[key] or "")
+    local time, late = run.tick()
+    if (time or -math.huge) < (args.from or -math.huge) or (time or -math.huge) > (args.to or math.huge) then return end
+    print(("%s%s %s %d %d node %d%s"):format(tostring(time or "-"), late and "+" or "", name, watcher, target, node,
+      labels[key] or ""))
   end)
-  repeat
-    local more, time = run.step(), run.time or -math.huge
-    if time > (args.to or math.huge) then break end
-    for _, text in ipairs(time >= (args.from or -math.huge) and list or {}) do
-      print(("%s%s %s"):format(tostring(run.time or "-"), more and "" or "+", text)) -- +: after the last mark
-    end
-    list = {}
-  until not more
+  repeat local more = run.step() until not more or (run.time or -math.huge) > (args.to or math.huge)
   return OK
 end
 

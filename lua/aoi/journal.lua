@@ -70,6 +70,7 @@ function Player:step(...)
   until name ~= "mark"
   if not name then return false end
   self.calls = self.calls + 1
+  self.tick = self.mark + 1 -- index of the mark that ends the tick of this call
   cursor:deliver(self.space)
   while self.places[self.mark + 1] == cursor:tell() + MARK_BYTES do
     cursor:step(self.space)

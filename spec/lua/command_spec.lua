@@ -114,6 +114,33 @@ describe("the program aoi", function()
     os.remove(other)
   end)
 
+  it("lists events with the time of their own tick, also where ticks without calls follow", function()
+    local space, other = aoi.new { delivery = "deferred" }, os.tmpname()
+    local recorded = journal.record(space, other)
+    recorded:mark(1)
+    space:enter(7, 0, 0)
+    space:add_node(7, 1, 5, function() end)
+    space:enter(12, 2, 0)
+    space:flush()
+    for time = 2, 4 do recorded:mark(time) end
+    space:move(12, 20, 0)
+    recorded:mark(5)
+    space:drain {}
+    for time = 6, 7 do recorded:mark(time) end
+    space:leave(7)
+    space:enter(7, 20, 0)
+    space:add_node(7, 1, 5)
+    space:flush()
+    recorded:stop()
+    local all = { "2[.0]* enter 7 12 node 1", "6[.0]* leave 7 12 node 1", "7[.0]*%+ enter 7 12 node 1" }
+    assert.matches("^" .. table.concat(all, "\n") .. "$", (select(2, run("events", other))))
+    assert.matches("^" .. all[2] .. "$", (select(2, run("events", other, "--from", "5.5", "--to", "6"))))
+    local page = assert(require("aoi.viewer.sources").open(other, {})):open "list"
+    for _, time in ipairs { 2, 5, 6, 7.001 } do assert.equal(time, page:step()) end
+    assert.is_nil(page:step())
+    os.remove(other)
+  end)
+
   it("replays on any engine, and checks", function()
     for _, engine in ipairs(aoi.engines()) do
       local status, out = run("replay", path, "--engine", engine, "--check")

@@ -48,21 +48,22 @@ local CALLS = 100 -- calls in a tick of a journal without marks
 local JournalRun = {}
 JournalRun.__index = JournalRun
 
--- Plays to the next mark; the calls after the last mark are a tick of their own. A journal without marks has a tick
--- every CALLS calls, and its time is the number of calls.
+-- Plays to the end of the next tick with calls; those after the last mark are a tick of their own, and so are, as one,
+-- ticks without calls at the end. A journal without marks has a tick every CALLS calls; its time is their number.
 function JournalRun:step()
   if self.ended then return nil end
   local player, first = self.player, self.player.calls
-  local mark, marked = player.mark, #player.times > 0
+  local marked = #player.times > 0
   repeat
     self.ended = not player:step()
-  until self.ended or (marked and player.mark ~= mark) or (not marked and player.calls - first >= CALLS)
-  if self.ended and player.calls == first then return nil end
+  until self.ended or (marked and player.mark >= player.tick) or (not marked and player.calls - first >= CALLS)
+  local called = player.calls > first
+  if not called and player.time == self.time then return nil end
   self.at = self.at + 1
   if not marked then return player.calls end
-  local time = player.time or player.times[1]
-  if player.mark == mark then time = time + 1e-3 end -- after the last mark
-  return time
+  self.time = player.time -- of ticks without calls at the end
+  if called then self.time = player.times[player.tick] or player.time + 1e-3 end -- after the last mark
+  return self.time
 end
 
 function JournalRun:close() self.player.space:close() end
