@@ -150,7 +150,8 @@ function Sync:put(id, name, value, ago) end
 ---@return boolean|number|string value
 function Sync:get(id, name) end
 
---- Whether the target is in the client's picture, as of its last message.
+--- Whether the target is in the client's picture, as of its last message: false for the next entity by the id of one
+--- that is in it.
 ---@param id integer
 ---@param target integer
 ---@return boolean
