@@ -206,6 +206,18 @@ describe("players of the AOI service:", function()
       assert.same({ { 1 } }, lost)
     end)
 
+    for name, arguments in pairs {
+      add_client = { 1, 20, { to = GATE } }, add_node = { 2, 7, 20, {}, { to = GATE } },
+    } do
+      it("that was killed gets nothing in place of what it had: " .. name, function()
+        net:kill(GATE)
+        raises("the service that 'to' names has ended", of_ann[name], of_ann, table.unpack(arguments))
+        raises("has not opened space 'map', and is no gate", of_ann[name], of_ann, table.unpack(arguments))
+        net:tick(server)
+        assert.is_nil(server.names.map.views[1])
+      end)
+    end
+
     it("ends with its service", function()
       local reason
       gate:on_close(function(text) reason = text end)

@@ -87,9 +87,14 @@ end
 
 function Space:rekind(id, _, kind) methods.answered(methods.invoke(self.core, "set_kind", id, kind)) end
 
+-- The receiver of a new node or view; the service that `to` names may have been found dead since.
+local function receiver_of(self, one, n, name)
+  return self.clients[one.client] or argument.fail(n, name, 0, "the service that 'to' names has ended")
+end
+
 --- Returns the handle of the node for the client that has added it; false if another service receives the events.
 function Space:put_node(rec, _, area)
-  rec.number = self.post:add(self.clients[rec.client].slot, rec.id, rec.node, rec.positions)
+  rec.number = self.post:add(receiver_of(self, rec, 5, "add_node").slot, rec.id, rec.node, rec.positions)
   rec.handle = rec.number
   local ok, err = walls.add_node(self, rec, area)
   if not ok then
@@ -109,7 +114,10 @@ end
 
 function Space.check_area() end
 
-function Space:begin_view(view) views.make(self, view) end
+function Space:begin_view(view)
+  receiver_of(self, view, 3, "add_client")
+  views.make(self, view)
+end
 
 function Space:end_view(view) subscriber_of(self, view.client).suspended[view] = nil end
 
