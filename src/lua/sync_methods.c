@@ -56,7 +56,8 @@ static void tiers_option(lua_State *L, int i, sync_options_arg *a) {
     if (n < 1 || n > AOI_MOST_TIERS) laoi_bad_option(L, i, "tiers", "1 to 16 pairs {distance, ticks} expected");
     for (size_t k = 0; k < n; k++) {
         lua_rawgeti(L, -1, (int)k + 1);
-        if (!lua_istable(L, -1)) laoi_bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
+        if (!lua_istable(L, -1) || lua_rawlen(L, -1) > 2)
+            laoi_bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
         double distance = tier_number(L, i, 1), every = tier_number(L, i, 2);
         if (!(every >= 1 && every <= AOI_MOST_EVERY && every == floor(every))) {
             lua_pushnumber(L, every);
