@@ -157,6 +157,31 @@ describe("a target far away", function()
     check_shards(net)
   end)
 
+  for _, case in ipairs { { "its shard gives it away", 36, 30, 124 }, { "it leaves the halo there", 76, 90, 4 } } do
+    it("stays in view where its watcher comes to a shard in the epoch in which " .. case[1], function()
+      local net = row_of_shards(6)
+      local member, pictures, heard = net:member(1), {}, {}
+      watch_pictures(member, pictures, function(id, target) error(("%d lost %d"):format(id, target)) end)
+      net:spawn(function()
+        member:enter(1, 50, 4)
+        member:enter(2, case[2], 4)
+        member:add_client(1, REACH)
+        member:add_node(1, 1, REACH, {
+          enter = function(_, target) heard[#heard + 1] = target end,
+          leave = function(_, target) heard[#heard + 1] = -target end,
+        })
+        member:override(1, 1, 2, "show")
+        member:pin(1, 2)
+      end)
+      wait(net, 10)
+      net:spawn(function() member:flush { 1, case[3], 4, 2, case[4], 4 } end)
+      wait(net, WITHIN)
+      assert.same({ 2 }, heard)
+      assert(is_near(pictures[1], 2, case[4], 4))
+      check_shards(net)
+    end)
+  end
+
   it("brings what belongs to it, and its end", function()
     local net = row_of_shards(4)
     local member, pictures, gone = net:member(1), {}, 0

@@ -13,6 +13,7 @@
 --   shard.asking[target]  targets.wanted may have changed; AGAIN: send a WANT in any case
 --   shard.passing         WANT rows to forward, a flat list: shard, row
 --   shard.expired         a flat list id, life: if these are unconfirmed ghosts, they leave
+--   shard.expected[target]  nodes or views that arrive with this epoch show or pin the target
 --
 -- Rows may be lost with shards that die, and may miss a target that is handed over: every REPEATS epochs the shard
 -- sends WANT again for targets that it does not have, and UNWANTED for ghosts that it does not need.
@@ -122,6 +123,24 @@ function distant.lend(shard, id, ent, taker)
   return list
 end
 
+--- Called before ghosts leave: those that nodes and views of a HAND row need stay, where this shard has the targets.
+function distant.expect(shard, hand)
+  local function want(target, life)
+    if shard.router:life(target) ~= life then return end
+    shard.router:mark(target, "wanted", true)
+    shard.expected[target] = true
+  end
+  for _, n in ipairs(hand.nodes) do targets.each_shown(n, want) end
+  if hand.view then targets.each_shown(hand.view, want) end
+end
+
+--- Whether a target that this shard gives away stays, as what arrives needs it: it is a ghost from now on.
+function distant.keeps(shard, target)
+  if not shard.expected[target] then return false end
+  shard.router:unconfirm(target)
+  return true
+end
+
 -- Removes an unconfirmed ghost. One in the halo stays while entities of a dead shard may yet be restored: it may be
 -- one.
 local function leave(shard, id)
@@ -159,7 +178,7 @@ local function repeat_wants(shard)
     local id = list[i]
     local life, _, unconfirmed = shard.router:life(id), shard.router:ghost(id)
     if unconfirmed and not shard.asked[id] then
-      leave(shard, id)
+      if not shard.expected[id] then leave(shard, id) end
     elseif not shard.asked[id] then
       pass(shard, directory.home(shard, id), { id = id, life = life, shard = shard.number }, epoch.UNWANTED)
     end
@@ -181,7 +200,8 @@ function distant.apply(shard)
   shard.expired = {}
   for i = 1, #expired, 2 do
     local ghost, unconfirmed = shard.router:ghost(expired[i])
-    if ghost and unconfirmed and shard.router:life(expired[i]) == expired[i + 1] then leave(shard, expired[i]) end
+    local is_it = ghost and unconfirmed and shard.router:life(expired[i]) == expired[i + 1]
+    if is_it and not shard.expected[expired[i]] then leave(shard, expired[i]) end
   end
   if shard.remapped == shard.closed then drop_near(shard) end
 end

@@ -355,9 +355,12 @@ end
 local function apply_ends(self, parts)
   local core = self.core
   for _, rec in ipairs(self.removed) do core:remove_node(rec.id, rec.number) end
+  self.expected = {}
+  epoch.each_row(parts, epoch.HAND, distant.expect, self)
   for _, given in ipairs(self.given) do
     for _, number in ipairs(given.numbers) do self.router:drop(given.id, number) end
-    if not given.stays then core:leave(given.id) end
+    given.kept = not given.stays and distant.keeps(self, given.id)
+    if not (given.stays or given.kept) then core:leave(given.id) end
   end
   for _, leave in ipairs(self.leaves) do core:leave(leave.id) end
   if not self.blank and self.closed ~= self.ready then -- otherwise there are no ghosts yet
@@ -427,6 +430,9 @@ end
 -- Phase 2: positions of the end of the epoch. Then nodes are adopted: what they saw before is compared with these.
 local function apply_moves(self, parts)
   self.router:apply_moves()
+  for _, given in ipairs(self.given) do
+    if given.kept then self.core:move(given.id, given.x, given.y, given.z) end
+  end
   apply_rows(self, parts, MOVE)
   each_hand(self, parts, false, move_hand)
   apply_rows(self, parts, NEAR)
