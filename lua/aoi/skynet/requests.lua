@@ -70,7 +70,7 @@ local function space_name(name)
   return name
 end
 
--- What an option says otherwise than the space, which may be nil; nil: nothing.
+-- Returns as text in which option the space differs from these options; nil: in none, or there is no space.
 local function difference(space, name, options)
   for _, key in ipairs(space and { "engine", "dimensions", "cell", "quantum", "fields" } or {}) do
     if options[key] ~= nil and argument.difference(options[key], space[key]) then
