@@ -182,6 +182,29 @@ describe("a target far away", function()
     end)
   end
 
+  it("brings no field that was never put to a shard to which its watcher comes", function()
+    local net = network.new {
+      seed = SEED, processes = { 4 }, plan = { size = { 0, 0, SIDE, 8 }, reach = REACH, tile = 8, shards = { 4, 1 } },
+      fields = { { "hp", "u16" }, { "name", "string" } },
+    }
+    local member, pictures = net:member(1), {}
+    watch_pictures(member, pictures)
+    net:finish(function()
+      member:enter(1, 28, 4)
+      member:enter(2, 124, 4)
+      member:put(2, "name", ("n"):rep(20))
+      member:enter(3, 36, 4)
+      for id = 1, 3, 2 do member:add_client(id, REACH, { bytes = 64 }) end
+      member:pin(1, 2)
+    end, 100)
+    wait(net, WITHIN)
+    net:finish(function() member:flush { 1, 44, 4 } end, 100)
+    wait(net, 1)
+    net:finish(function() member:pin(3, 2) end, 100)
+    wait(net, WITHIN)
+    assert.same({ name = ("n"):rep(20) }, pictures[3].known[2].fields)
+  end)
+
   it("brings what belongs to it, and its end", function()
     local net = row_of_shards(4)
     local member, pictures, gone = net:member(1), {}, 0

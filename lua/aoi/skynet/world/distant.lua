@@ -149,16 +149,17 @@ local function leave(shard, id)
   targets.passed(shard, id)
 end
 
---- The ghosts of a HAND row. Called in phase 2, behind all moves, NEAR rows and hand-overs, and behind `apply`, which
--- would remove them: the nodes and views that need them come later.
+--- The ghosts of a HAND row. Called in phase 2, behind all moves, NEAR rows and hand-overs.
 function distant.take(shard, hand)
   for _, one in ipairs(hand.ghosts or {}) do
     if not shard.core:has(one.id) then
       shard:enter_core(one)
       shard.router:note(one.id, one.life, false)
       shard.router:unconfirm(one.id)
+      shard.expected[one.id] = true
       for name, value in pairs(one.fields or {}) do -- no news for the view that arrives: its picture has these values
-        views.sync(shard):put(one.id, name, value, shard.applied + 1)
+        local sync = views.sync(shard)
+        if sync:get(one.id, name) ~= value then sync:put(one.id, name, value, shard.applied + 1) end
       end
       targets.passed(shard, one.id)
     end
