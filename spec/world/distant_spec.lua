@@ -56,6 +56,29 @@ local function row_of_shards(count, dimensions)
   }
 end
 
+-- Handlers that note targets in `heard`, those that go as negative numbers.
+local function note_in(heard)
+  return {
+    enter = function(_, target) heard[#heard + 1] = target end,
+    leave = function(_, target) heard[#heard + 1] = -target end,
+  }
+end
+
+-- A member in which a node of entity 1, at 50, shows entity 2, at x, since 10 epochs; and what that node has heard.
+-- more(member): what is asked for besides.
+local function show(net, x, more)
+  local member, heard = net:member(1), {}
+  net:spawn(function()
+    member:enter(1, 50, 4)
+    member:enter(2, x, 4)
+    member:add_node(1, 1, REACH, note_in(heard))
+    member:override(1, 1, 2, "show")
+    if more then more(member) end
+  end)
+  wait(net, 10)
+  return member, heard
+end
+
 describe("a target far away", function()
   local function walk_through_all(dimensions)
     local net = row_of_shards(6, dimensions)
@@ -67,10 +90,7 @@ describe("a target far away", function()
       member:enter(2, 124, 4, z)
       member:enter(3, 100, 4, z)
       member:add_client(1, REACH)
-      member:add_node(1, 1, REACH, {
-        enter = function(_, target) heard[#heard + 1] = target end,
-        leave = function(_, target) heard[#heard + 1] = -target end,
-      })
+      member:add_node(1, 1, REACH, note_in(heard))
       member:override(1, 1, 2, "hide")
       member:pin(1, 2)
       member:override(1, 1, 3, "show")
@@ -112,17 +132,7 @@ describe("a target far away", function()
 
   it("stays where its watcher has just come, as it goes far away", function()
     local net = row_of_shards(6)
-    local member, heard = net:member(1), {}
-    net:spawn(function()
-      member:enter(1, 50, 4)
-      member:enter(2, 70, 4)
-      member:add_node(1, 1, REACH, {
-        enter = function(_, target) heard[#heard + 1] = target end,
-        leave = function(_, target) heard[#heard + 1] = -target end,
-      })
-      member:override(1, 1, 2, "show")
-    end)
-    wait(net, 10)
+    local member, heard = show(net, 70)
     net:spawn(function() member:flush { 1, 68, 4 } end)
     wait(net, 1)
     net:spawn(function() member:flush { 2, 4, 4 } end)
@@ -136,19 +146,24 @@ describe("a target far away", function()
     check_shards(net)
   end)
 
+  it("stays in view where it goes far away in the epoch in which it is shown", function()
+    local net = row_of_shards(6)
+    local member, heard = show(net, 52)
+    net:finish(function()
+      member:override(1, 1, 2, nil)
+      member:tick()
+      member:tick()
+      member:override(1, 1, 2, "show")
+      member:flush { 2, 124, 4 }
+    end, 100)
+    wait(net, WITHIN)
+    assert.same({ 2 }, heard)
+    check_shards(net)
+  end)
+
   it("stays in view in whatever epoch its watcher is handed over", function()
     local net = row_of_shards(6)
-    local member, heard = net:member(1), {}
-    net:spawn(function()
-      member:enter(1, 50, 4)
-      member:enter(2, 4, 4)
-      member:add_node(1, 1, REACH, {
-        enter = function(_, target) heard[#heard + 1] = target end,
-        leave = function(_, target) heard[#heard + 1] = -target end,
-      })
-      member:override(1, 1, 2, "show")
-    end)
-    wait(net, 10)
+    local member, heard = show(net, 4)
     for step = 1, 16 do -- shards look through distant ghosts in one epoch of 16
       net:spawn(function() member:flush { 1, step % 2 == 0 and 50 or 70, 4 } end)
       wait(net, step % 2 == 0 and WITHIN or WITHIN + 1)
@@ -160,20 +175,12 @@ describe("a target far away", function()
   for _, case in ipairs { { "its shard gives it away", 36, 30, 124 }, { "it leaves the halo there", 76, 90, 4 } } do
     it("stays in view where its watcher comes to a shard in the epoch in which " .. case[1], function()
       local net = row_of_shards(6)
-      local member, pictures, heard = net:member(1), {}, {}
-      watch_pictures(member, pictures, function(id, target) error(("%d lost %d"):format(id, target)) end)
-      net:spawn(function()
-        member:enter(1, 50, 4)
-        member:enter(2, case[2], 4)
+      local pictures = {}
+      local member, heard = show(net, case[2], function(member)
+        watch_pictures(member, pictures, function(id, target) error(("%d lost %d"):format(id, target)) end)
         member:add_client(1, REACH)
-        member:add_node(1, 1, REACH, {
-          enter = function(_, target) heard[#heard + 1] = target end,
-          leave = function(_, target) heard[#heard + 1] = -target end,
-        })
-        member:override(1, 1, 2, "show")
         member:pin(1, 2)
       end)
-      wait(net, 10)
       net:spawn(function() member:flush { 1, case[3], 4, 2, case[4], 4 } end)
       wait(net, WITHIN)
       assert.same({ 2 }, heard)
