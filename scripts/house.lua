@@ -1,7 +1,8 @@
 -- house.lua [FOLDER]: the rules of the house that a compiler does not know. `make lint` runs it.
 --
 --   rule          what it asks for
---   lua-headers   only src/lua includes the headers of Lua
+--   lua-headers   only src/lua and src/skynet include the headers of Lua
+--   skynet        src/skynet, opened where skynet is used, is included by itself and src/lua/core.c alone
 --   base          src/base includes nothing of ours but base, and the types of aoi.h
 --   core          src/core includes nothing of src/engines, which it knows by core/engine.h, and nothing of
 --                 src/sync and src/view, which it knows by core/layer_hook.h and core/observer_hook.h, nothing of
@@ -27,6 +28,8 @@ local function violation(path, rule, format, ...)
 end
 
 local function starts(text, prefix) return text:sub(1, #prefix) == prefix end
+
+local function is_binding(path) return starts(path, "src/lua/") or starts(path, "src/skynet/") end
 
 -- Paths below the root, sorted.
 local function list(folders, pattern)
@@ -73,8 +76,8 @@ for _, path in ipairs(c_files) do
       else
         table.insert(systems[path], name)
       end
-      if not file and LUA_HEADERS[name] and not starts(path, "src/lua/") then
-        violation(path, "lua-headers", "includes %s, which is for src/lua alone", name)
+      if not file and LUA_HEADERS[name] and not is_binding(path) then
+        violation(path, "lua-headers", "includes %s, which is for src/lua and src/skynet alone", name)
       end
     end
   end
@@ -118,6 +121,8 @@ for _, path in ipairs(c_files) do
       violation(path, "grid", "includes %s: the grid knows records and the rule alone", file)
     elseif starts(path, "src/engines/") and not engine_may(path, file) then
       violation(path, "engines", "includes %s, which is not for this engine", file)
+    elseif starts(file, "src/skynet/") and not starts(path, "src/skynet/") and path ~= "src/lua/core.c" then
+      violation(path, "skynet", "includes %s, which is for skynet alone", file)
     end
   end
 end
@@ -173,7 +178,7 @@ end
 local core, binding = {}, { "src/aoi.c" }
 for _, path in ipairs(c_files) do
   if path:find("%.c$") and path ~= "src/aoi.c" and path ~= "src/lua/core.c" then
-    table.insert(starts(path, "src/lua/") and binding or core, path)
+    table.insert(is_binding(path) and binding or core, path)
   end
 end
 check_unit("src/aoi.c", core)

@@ -150,6 +150,7 @@ describe("a rule of the house", function()
     { "engines", "src/engines/grid.c", "list/tiles.h" },
     { "engines", "src/engines/list/list.c", "lua/binding.h" },
     { "circle", "include/aoi.h", "lua/binding.h" },
+    { "skynet", "src/lua/module.c", "skynet/wire.h" },
     { "unit", "src/core/space.c", "sys/mman.h" },
   } do
     local rule, path, header = case[1], case[2], case[3]
@@ -273,6 +274,18 @@ describe("the core", function()
     if not tree.plain then pending("a build with instruments exports theirs") end
     local names = list("nm -D --defined-only " .. quote(tree.path .. "/aoi/core.so") .. " | awk '{ print $3 }'")
     assert.same({ "luaopen_aoi_core", "luaopen_aoi_core_wire", "luaopen_aoi_core_world" }, names)
+  end)
+
+  it("opens its parts for skynet where they are asked for, with the core and without", function()
+    local code = [[%s local before = package.loaded["aoi.core.wire"] or package.loaded["aoi.core.world"]
+      local native = require "aoi.skynet.native"
+      local wire, world = native "wire", native "world"
+      print(before, type(wire.outbox), type(world.router), native "wire" == wire, not package.loaded["aoi.core"])]]
+    local _, lua = process.lua()
+    for _, first in ipairs { 'require "aoi"', pcall(string.pack, "B", 1) and "" or nil } do
+      assert.equal("nil\tfunction\tfunction\ttrue\t" .. tostring(first == "") .. "\n",
+        must(lua .. " -e " .. quote(code:format(first))))
+    end
   end)
 
   it("is not linked with a Lua of its own", function()

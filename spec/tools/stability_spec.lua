@@ -10,7 +10,7 @@ describe("docs/stability.md", function()
     { "journal", "src/journal/journal.h", "AOI_JOURNAL_VERSION = (%d+)" },
     { "messages to clients", "src/sync/message.h", "AOI_WIRE_VERSION = (%d+)" },
     { "blocks of a viewer", "src/view/observer.c", "= (%d+); /%* version" },
-    { "messages between services", "src/lua/wire.h", "WIRE_VERSION = (%d+)" },
+    { "messages between services", "src/skynet/wire.h", "WIRE_VERSION = (%d+)" },
   }
 
   for _, format in ipairs(VERSIONS) do

@@ -12,8 +12,6 @@
  *   observe_methods.c   aoi.observe
  *   history_methods.c   aoi.history
  *   helpers.c           functions for the layers in Lua
- *   wire_*.c            messages of the AOI service: wire.h
- *   world_*.c           a world of many spaces: world.h
  *   handlers.c          the handlers of nodes
  *   deliver.c           calls handlers for events
  *
@@ -235,9 +233,9 @@ int laoi_done(lua_State *L, int result); /* for a result of the core: returns 0,
 
 /* Sets functions in the table on top; upvalues of each: the metatable, its own name. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
-void laoi_open_helpers(lua_State *L); /* pushes the module aoi.core.helpers; helpers.c */
-void laoi_open_wire(lua_State *L);    /* pushes the module aoi.core.wire; wire.h */
-void laoi_open_world(lua_State *L);   /* pushes the module aoi.core.world; world_router.c */
+void laoi_open_helpers(lua_State *L);                 /* pushes the module aoi.core.helpers; helpers.c */
+LAOI_EXPORT int luaopen_aoi_core_wire(lua_State *L);  /* messages of the AOI service: src/skynet/wire.h */
+LAOI_EXPORT int luaopen_aoi_core_world(lua_State *L); /* a world of many spaces: src/skynet/world.h */
 
 /* Pushes a space, closed until it adopts a core, which must use `alloc` and `ud`. */
 laoi_space *laoi_new_space(lua_State *L, int meta); /* meta: index of the metatable of spaces */

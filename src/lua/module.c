@@ -520,22 +520,27 @@ static const luaL_Reg metamethods[] = {
 static const luaL_Reg functions[] = {{"new", l_new}, {"load", laoi_load}, {"engines", l_engines}, {NULL, NULL}};
 
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L);
-LAOI_EXPORT int luaopen_aoi_core_wire(lua_State *L);
-LAOI_EXPORT int luaopen_aoi_core_world(lua_State *L);
 
-/* Opens a part of the core as a module, unless it is loaded; with aoi.core, or by itself. */
-static int open_part(lua_State *L, const char *name, void (*open)(lua_State *L)) {
-#if LUA_VERSION_NUM >= 502
-    luaL_checkversion(L);
-#endif
+static void open_helpers(lua_State *L) {
     lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
-    lua_getfield(L, -1, name);
-    if (lua_isnil(L, -1)) {
-        open(L); /* pushes it */
-        lua_setfield(L, -3, name);
+    laoi_open_helpers(L);
+    lua_setfield(L, -2, "aoi.core.helpers");
+    lua_pop(L, 1);
+}
+
+/* `require` opens the parts for skynet where they are used: lua/aoi/skynet/native.lua. */
+static void offer_skynet(lua_State *L) {
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+    lua_getfield(L, -1, "package");
+    if (lua_istable(L, -1)) {
+        lua_getfield(L, -1, "preload");
+        lua_pushcfunction(L, luaopen_aoi_core_wire);
+        lua_setfield(L, -2, "aoi.core.wire");
+        lua_pushcfunction(L, luaopen_aoi_core_world);
+        lua_setfield(L, -2, "aoi.core.world");
+        lua_pop(L, 1);
     }
     lua_pop(L, 2);
-    return 0;
 }
 
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
@@ -570,16 +575,7 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
         lua_setfield(L, -2, c->word);
     }
     laoi_open_class(L, meta, &laoi_observer_class);
-    open_part(L, "aoi.core.helpers", laoi_open_helpers);
-    luaopen_aoi_core_wire(L);
-    luaopen_aoi_core_world(L);
+    open_helpers(L);
+    offer_skynet(L);
     return 1;
-}
-
-int luaopen_aoi_core_wire(lua_State *L) {
-    return open_part(L, "aoi.core.wire", laoi_open_wire);
-}
-
-int luaopen_aoi_core_world(lua_State *L) {
-    return open_part(L, "aoi.core.world", laoi_open_world);
 }

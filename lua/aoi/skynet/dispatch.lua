@@ -1,4 +1,4 @@
--- Handlers that wait. C calls handlers one after the other (src/lua/wire_dispatch.c), and calls functions here for
+-- Handlers that wait. C calls handlers one after the other (src/skynet/wire_dispatch.c), and calls functions here for
 -- entries that are no events, for errors, and, while handlers wait, for groups whose watcher may be busy.
 --
 --   walks    turn -> the cursor of a coroutine that waits in a handler and has been overtaken

@@ -24,7 +24,7 @@ local function flush_otherwise(map, rows, n)
   error(map.client:lose(), 3)
 end
 
---- Initialises the fields common to maps and worlds. outbox: of src/lua/wire_outbox.h, which collects moves.
+--- Initialises the fields common to maps and worlds. outbox: of src/skynet/wire_outbox.h, which collects moves.
 function Map.begin(self, client, link, name, outbox)
   self.client, self.link, self.name, self.outbox, self.closed = client, link, name, outbox, false
   self.move = outbox:mover() -- a closure over the outbox: one call into C

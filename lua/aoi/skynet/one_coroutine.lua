@@ -9,7 +9,7 @@
 -- documented function: the functions are taken from the upvalues of skynet.dispatch_message, by name. If one is not
 -- found, as in a skynet with other names, or one started before this was loaded, each message has its own coroutine.
 --
--- This file finds them; the replacement of dispatch_message itself is in C (src/lua/wire_listener.c).
+-- This file finds them; the replacement of dispatch_message itself is in C (src/skynet/wire_listener.c).
 
 local skynet = require "skynet"
 local wire = require "aoi.skynet.wire"

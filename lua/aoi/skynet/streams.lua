@@ -1,5 +1,5 @@
 -- Flow control of the streams of messages to one service: counts what is sent and acknowledged, modulo 2^32. The stream
--- of an AOI service's events is in C (src/lua/wire_post.h).
+-- of an AOI service's events is in C (src/skynet/wire_post.h).
 --
 --   stream.events       counts messages with events of the exchange of a world
 --   stream.packets      counts messages of client views; suspended[view]: its messages are dropped until it restarts

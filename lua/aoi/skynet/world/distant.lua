@@ -1,6 +1,6 @@
 -- Distant targets: entities that a node or view here shows or pins (targets.lua), so that this shard needs ghosts of
 -- them wherever they are. The owner has this shard in the audience as a follower of the entity
--- (src/lua/world_follow.c); a hand-over takes the list of followers along.
+-- (src/skynet/world_follow.c); a hand-over takes the list of followers along.
 --
 --   epoch e    the shard sends a WANT row (epoch.lua) to the home of the id
 --   e + 1      the home forwards it to the owner; a former owner, in one more epoch, to the new one

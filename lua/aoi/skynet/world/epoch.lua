@@ -1,5 +1,5 @@
 -- Writes and reads parts, the messages between shards for one epoch: rows of tags 7 to 13. The router writes and reads
--- those of tags 1 to 6, rows of positions (src/lua/world_parts.c, which describes parts and their sections).
+-- those of tags 1 to 6, rows of positions (src/skynet/world_parts.c, which describes parts and their sections).
 --
 --   tag       row, little-endian
 --   7 HAND    i64 id, u32 life, i64 kind, u32 client, 2 x (u32 mover, u32 batch), u8 flags, f64 x, y [, z],

@@ -4,7 +4,7 @@
 --
 --   core                     an aoi space with deferred delivery: owned entities and ghosts
 --   router                   (C) which entities are owned, and their moves, sorted by the shards that receive them
---   post                     (C) makes messages of events, as in an AOI service (src/lua/wire_post.h); the exchange has
+--   post                     (C) makes messages of events, as in an AOI service (src/skynet/wire_post.h); the exchange has
 --                            the windows
 --   clients[number]          clients that have or had something here (clients.lua); link, slot: their keys in the post
 --   ents[id]                 owned entities, and those that enter in the coming epoch: the fields of any place, and
@@ -138,7 +138,7 @@ end
 
 -- Moves -------------------------------------------------------------------------------------------------------------
 
---- A client's message of moves (src/lua/wire_outbox.h): a string, or a pointer and its length. Returns true, or nil
+--- A client's message of moves (src/skynet/wire_outbox.h): a string, or a pointer and its length. Returns true, or nil
 -- and a reason. Rows that the router does not accept go to misrouted.lua.
 function Shard:moves(message, size)
   if self.shut then return true end

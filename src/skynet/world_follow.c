@@ -4,7 +4,7 @@
  *
  * The audience of an entity consists of the audience of its tile and its followers.  When an epoch is closed, a new
  * follower receives the entity in a row NEAR, and a former follower receives a row FAR. */
-#include "lua/world.h"
+#include "skynet/world.h"
 
 world_members world_audience_of(world_router *r, const world_record *record, uint32_t set, int when) {
     const world_set *s = r->map->sets + set;

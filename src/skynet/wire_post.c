@@ -1,5 +1,5 @@
 /* wire_post.c - see wire_post.h: subscribers, links and records. */
-#include "lua/wire_post.h"
+#include "skynet/wire_post.h"
 
 post *laoi_post_self(lua_State *L) {
     return laoi_object(L, POST_NAME);

@@ -1,6 +1,6 @@
 /* wire_pack.c - see wire_post.h: collects events and writes messages. */
-#include "lua/wire_post.h"
 #include "sight/sight.h"
+#include "skynet/wire_post.h"
 
 /* ---- collecting --------------------------------------------------------------------------------------------------- */
 

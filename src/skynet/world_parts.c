@@ -14,7 +14,7 @@
  *
  * check_part accepts any bytes and raises no errors.  The other functions are for parts that it has accepted. */
 #include "base/crc32.h"
-#include "lua/world.h"
+#include "skynet/world.h"
 
 enum { PART_HEAD = 4, SECTION_HEAD = 9 };
 

@@ -1,5 +1,5 @@
 /* wire_inbox.c - see wire_inbox.h: applies messages of events to views, and records the changes as news. */
-#include "lua/wire_inbox.h"
+#include "skynet/wire_inbox.h"
 
 enum { INDEX_FROM = 64 }; /* below, a linear scan of the contiguous ids is faster than a look-up */
 

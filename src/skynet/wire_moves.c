@@ -1,5 +1,5 @@
 /* wire_moves.c - see wire.h: applies messages of moves to the space of a service; also what all messages share. */
-#include "lua/wire_post.h"
+#include "skynet/wire_post.h"
 
 /* ---- objects ------------------------------------------------------------------------------------------------------ */
 
@@ -178,7 +178,10 @@ static int wire_check_rows(lua_State *L) {
 
 /* ---- the module --------------------------------------------------------------------------------------------------- */
 
-void laoi_open_wire(lua_State *L) {
+int luaopen_aoi_core_wire(lua_State *L) {
+#if LUA_VERSION_NUM >= 502
+    luaL_checkversion(L);
+#endif
     static const luaL_Reg functions[] = {
         {"head", wire_head},       {"apply", wire_apply},          {"check_rows", wire_check_rows},
         {"call_as", laoi_call_as}, {"end_list", laoi_end_list_of}, {NULL, NULL}};
@@ -188,4 +191,5 @@ void laoi_open_wire(lua_State *L) {
     laoi_open_post(L);
     laoi_open_inbox(L);
     laoi_open_listener(L);
+    return 1;
 }

@@ -15,7 +15,7 @@
 #ifndef LAOI_WIRE_OUTBOX_H
 #define LAOI_WIRE_OUTBOX_H
 
-#include "lua/wire.h"
+#include "skynet/wire.h"
 
 typedef struct outbox_box {
     aoi_row *rows;

@@ -9,7 +9,7 @@
  * While handlers are suspended, Lua decides for each group whether it must wait for one of them (aoi.skynet.dispatch).
  * A process has hundreds of clients, and the memory of each is cold when a message arrives: all that every message
  * needs is in the upvalues of one closure and in the inbox. */
-#include "lua/wire_inbox.h"
+#include "skynet/wire_inbox.h"
 
 /* Upvalues of `receive` and `deliver`; the last two are the names of handlers. */
 enum {

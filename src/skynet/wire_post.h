@@ -17,7 +17,7 @@
 #ifndef LAOI_WIRE_POST_H
 #define LAOI_WIRE_POST_H
 
-#include "lua/wire.h"
+#include "skynet/wire.h"
 
 #define POST_NAME "aoi.Post"
 

@@ -10,7 +10,7 @@
  *                                                -> out[shard][tag] -> part -> the other shards
  *
  * A real entity that has left the region of this shard is not routed but listed: the caller hands it over. */
-#include "lua/world.h"
+#include "skynet/world.h"
 
 #define ROUTER_NAME "aoi.world.router"
 
@@ -497,9 +497,12 @@ int world_push_methods(lua_State *L, int world, const char *maker) {
 }
 
 /* The module `aoi.core.world`, internal to lua/aoi/skynet/world. */
-void laoi_open_world(lua_State *L) {
+int luaopen_aoi_core_world(lua_State *L) {
     static const luaL_Reg *const others[] = {world_part_methods, world_area_methods, world_announce_methods,
                                              world_query_methods, world_follow_methods};
+#if LUA_VERSION_NUM >= 502
+    luaL_checkversion(L);
+#endif
     lua_newtable(L);
     int world = lua_gettop(L);
     laoi_set_type(L, ROUTER_NAME, "router", l_router, router_methods, r_gc);
@@ -508,4 +511,5 @@ void laoi_open_world(lua_State *L) {
     lua_settop(L, world);
     world_open_map(L);
     world_open_outbox(L);
+    return 1;
 }

@@ -1,6 +1,6 @@
 /* world_outbox.c - see wire_outbox.h: the entries of a client of a world: owners of entities, and own entities. */
-#include "lua/wire_outbox.h"
-#include "lua/world.h"
+#include "skynet/wire_outbox.h"
+#include "skynet/world.h"
 
 enum { FEW_ENTRIES = 1024 };     /* so many stay, whatever they are of */
 enum { IN_FLIGHT = UINT16_MAX }; /* messages after which a row has arrived, though it was not settled */

@@ -1,6 +1,6 @@
 /* world_areas.c - areas of nodes as bytes, in the format of snapshots: kept until an epoch closes, sent in hand-overs. */
-#include "lua/world.h"
 #include "sight/sight.h"
+#include "skynet/world.h"
 #include "snapshot/snapshot.h"
 
 static const char *area_from(const char *bytes, size_t size, int dims, laoi_area_arg *a) {

@@ -11,7 +11,7 @@
  *
  * Audiences are computed axis by axis: a union along each row, then along each column.  A line is processed as runs of
  * equal items; most windows lie within one run. */
-#include "lua/world.h"
+#include "skynet/world.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* world_queries.c - methods of a router that only read. */
-#include "lua/world.h"
+#include "skynet/world.h"
 
 /* where(id): the position of an own entity after all accepted moves; nothing: not an own entity. */
 static int r_where(lua_State *L) {

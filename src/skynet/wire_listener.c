@@ -11,7 +11,7 @@
  * A service has a Lua state of its own, which is cold when a message arrives, so that the cost of a message is the
  * number of cache lines that are read.  The upvalues of this closure are contiguous; each upvalue of a Lua function is
  * an object of its own.  In Lua, the same code takes more than half of all time of a service that watches one node. */
-#include "lua/wire.h"
+#include "skynet/wire.h"
 
 #if LAOI_YIELDS
 

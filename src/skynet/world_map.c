@@ -6,7 +6,7 @@
  *   box        the userdata of a map: refers to shared tiles (world_tiles.c), to other ones after `assign`
  *
  * Clamping coordinates to the grid never increases the distance of two tiles, so audiences outside are complete. */
-#include "lua/world.h"
+#include "skynet/world.h"
 
 #define MAP_NAME "aoi.world.map"
 

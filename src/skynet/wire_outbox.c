@@ -2,7 +2,7 @@
  *
  * The `move` and `flush` of a map are closures over the outbox, so that a move is a single call from Lua to C, and
  * reads few cache lines: a process has thousands of clients that move one entity each. */
-#include "lua/wire_outbox.h"
+#include "skynet/wire_outbox.h"
 
 #define OUTBOX_NAME "aoi.Outbox"
 

@@ -23,7 +23,7 @@
 #ifndef LAOI_WIRE_INBOX_H
 #define LAOI_WIRE_INBOX_H
 
-#include "lua/wire.h"
+#include "skynet/wire.h"
 
 #define INBOX_NAME "aoi.Inbox"
 

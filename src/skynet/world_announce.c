@@ -6,7 +6,7 @@
  *   (apply)    a row NEAR confirms the ghost: world_parts.c
  *   ids        ghosts that stay unconfirmed were owned by the lost shard: they leave after a while
  *   restored   an entity that a client restores is sent as NEAR, too */
-#include "lua/world.h"
+#include "skynet/world.h"
 
 /* remap(all): after tiles have changed owners, before close: reroutes own entities; all: the shard gives away all
  * entities, whatever the map contains. */
