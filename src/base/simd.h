@@ -334,6 +334,7 @@ AOI_I32(sub,   _mm_sub_epi32(a, b),   vsubq_s32(a, b),  x - y)
 AOI_I32(and,   _mm_and_si128(a, b),   vandq_s32(a, b),  x & y)
 AOI_I32(or,    _mm_or_si128(a, b),    vorrq_s32(a, b),  x | y)
 AOI_I32(above, _mm_cmpgt_epi32(a, b), vreinterpretq_s32_u32(vcgtq_s32(a, b)), -(x > y))
+AOI_I32(equal, _mm_cmpeq_epi32(a, b), vreinterpretq_s32_u32(vceqq_s32(a, b)), -(x == y))
 
 #define AOI_F32(name, sse2, neon, any) \
     AOI_LANES(aoi_f32x4, float, aoi_f32_##name, aoi_f32x4, float, sse2, neon, any)
@@ -466,12 +467,14 @@ static inline int aoi_lanes_first(uint64_t bits) {
 #endif
 }
 
-/* The first of n numbers, from the i-th on, that is this one; n if there is none. */
-static inline uint32_t aoi_lanes_find(const uint16_t *numbers, uint32_t i, uint32_t n, uint16_t one) {
-    const aoi_i16x8 all = aoi_i16_all(one);
+/* The index of the first of n numbers that is this one; n if there is none. */
+static inline uint32_t aoi_lanes_find(const uint32_t *numbers, uint32_t n, uint32_t one) {
+    const aoi_i32x4 all = aoi_i32_all((int32_t)one);
+    uint32_t i = 0;
     for (; i + 16 <= n; i += 16) {
-        const uint16_t *p = numbers + i;
-        uint32_t bits = aoi_i16_bits(aoi_i16_equal(aoi_i16_load(p), all), aoi_i16_equal(aoi_i16_load(p + 8), all));
+        aoi_i32x4 equal[4];
+        for (int k = 0; k < 4; k++) equal[k] = aoi_i32_equal(aoi_i32_load((const int32_t *)numbers + i + 4 * k), all);
+        uint32_t bits = aoi_i16_bits(aoi_i32_narrow(equal[0], equal[1]), aoi_i32_narrow(equal[2], equal[3]));
         if (bits) return i + (uint32_t)aoi_lanes_first(bits);
     }
     while (i < n && numbers[i] != one) i++;

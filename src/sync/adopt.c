@@ -30,17 +30,17 @@ typedef struct past_record {
 
 static past_record past_of(const aoi_client *c, uint32_t i) {
     const aoi_sync *y = c->sync;
-    const aoi_track *t = y->tracks + aoi_record_track(c, i);
+    const aoi_track *t = y->tracks + c->tracks[i];
     const bool known = i < c->known;
     past_record p = {.id = t->id, .at = t->at, .flags = c->flags[i] & (KEPT | AOI_RECORD_PIN)};
     if (known) p.flags |= KNOWN;
     if (known && (t->flags & AOI_TRACK_TOUCHED || aoi_tick_after(t->touched, c->synced))) p.flags |= AOI_RECORD_TOUCH;
     if (t->flags & AOI_TRACK_WIDE) p.flags |= WIDE;
     if (!(t->flags & AOI_TRACK_DEAD)) p.kind = aoi_kind_of(y->space, t->entity);
-    p.views = c->viewed ? aoi_picture_saw(c)[i] : (c->flags[i] & AOI_RECORD_SAW) != 0;
-    if (c->dated) p.age = y->now - aoi_picture_sent_at(c)[i];
+    p.views = c->sees ? c->saw[i] : (c->flags[i] & AOI_RECORD_SAW) != 0;
+    if (c->sent_at) p.age = y->now - c->sent_at[i];
     if (c->tiers && known) p.units = (uint8_t)(aoi_units_of(c->tiers, y->now) - c->since[i]);
-    if (c->stateful) p.lacks = aoi_lacks_as_age(y, aoi_picture_lacks(c)[i]);
+    if (c->lacks) p.lacks = aoi_lacks_as_age(y, c->lacks[i]);
     return p;
 }
 
@@ -166,8 +166,7 @@ static uint32_t know_track(aoi_client *c, uint32_t track) {
     if (track == AOI_NONE) return AOI_NONE;
     uint32_t record = aoi_picture_find(c, track);
     if (record < c->known) return record;
-    bool room =
-        aoi_track_reserve_knower(y, track, c->number) && (!c->tiers || aoi_picture_since_ready(c, c->known + 1));
+    bool room = aoi_track_reserve_knower(y, track) && (!c->tiers || aoi_picture_since_ready(c, c->known + 1));
     if (room && record == AOI_NONE) record = aoi_picture_append(c, track, 0);
     if (!room || record == AOI_NONE) {
         aoi_track_release(y, track);
@@ -203,7 +202,7 @@ static bool put_news(aoi_client *c, uint32_t track, unsigned flag) {
     aoi_sync *y = c->sync;
     const uint32_t i = aoi_picture_find(c, track);
     if (!aoi_client_time(c)) return false;
-    const bool waits = c->flags[i] & AOI_RECORD_WAITS || (c->stateful && aoi_picture_lacks(c)[i]);
+    const bool waits = c->flags[i] & AOI_RECORD_WAITS || (c->lacks && c->lacks[i]);
     if (c->tiers && !waits && flag == AOI_RECORD_WAITS) c->since[i] = aoi_units_of(c->tiers, y->now + 1);
     c->flags[i] |= (uint8_t)flag;
     if (!c->queued) aoi_client_queue(c, y->now + 1);
@@ -213,10 +212,10 @@ static bool put_news(aoi_client *c, uint32_t track, unsigned flag) {
 /* put_news for all other knowers of the track. */
 static bool put_news_of_others(const aoi_client *c, uint32_t track, unsigned flag) {
     const aoi_sync *y = c->sync;
-    const aoi_numbers knowers = aoi_track_knowers(y, track);
+    const aoi_track *t = y->tracks + track;
     bool done = true;
-    for (uint32_t i = 0; i < y->tracks[track].knower_count && done; i++) {
-        aoi_client *other = y->clients[aoi_number_at(knowers, i)];
+    for (uint32_t i = 0; i < t->knower_count && done; i++) {
+        aoi_client *other = y->clients[t->knowers[i]];
         if (other != c) done = put_news(other, track, flag);
     }
     return done;
@@ -258,11 +257,11 @@ static bool compare_kind(aoi_client *c, uint32_t track, const past_record *p) {
 
 static void resume_record(aoi_client *c, uint32_t i, const past_record *p) {
     aoi_sync *y = c->sync;
-    const bool own = aoi_record_track(c, i) == c->track; /* pinned by `self` */
+    const bool own = c->tracks[i] == c->track; /* pinned by `self` */
     c->flags[i] |= (uint8_t)(p->flags & (own ? KEPT : KEPT | AOI_RECORD_PIN));
-    if (c->viewed) aoi_picture_saw(c)[i] = (uint8_t)p->views;
-    if (c->dated) aoi_picture_sent_at(c)[i] = y->now - p->age;
-    if (c->stateful) aoi_picture_lacks(c)[i] = aoi_lacks_of_age(y, p->lacks);
+    if (c->sees) c->saw[i] = (uint8_t)p->views;
+    if (c->sent_at) c->sent_at[i] = y->now - p->age;
+    if (c->lacks) c->lacks[i] = aoi_lacks_of_age(y, p->lacks);
     if (c->tiers && i < c->known) {
         const unsigned units = p->units < AOI_MOST_UNITS ? p->units : AOI_MOST_UNITS - 1;
         c->since[i] = (uint8_t)(aoi_units_of(c->tiers, y->now) - units);
@@ -289,7 +288,7 @@ static bool judge_views(aoi_client *c) {
     aoi_space *s = c->sync->space;
     if (!aoi_begin(s)) return false;
     for (uint32_t i = 0; i < c->count && !s->world.failed; i++) {
-        const uint32_t target = c->sync->tracks[aoi_record_track(c, i)].entity;
+        const uint32_t target = c->sync->tracks[c->tracks[i]].entity;
         if (target == AOI_NONE || !(c->flags[i] & AOI_RECORD_SAW)) continue;
         for (const aoi_client_view *v = &c->view; v && !s->world.failed; v = v->next)
             if (target != s->world.nodes[v->node].owner)
@@ -338,7 +337,7 @@ static bool resume_pass(aoi_client *c, aoi_bytes in, const int64_t *gone, size_t
     const uint64_t mask = aoi_get_bytes(&in, 8);
     const uint32_t age = (uint32_t)aoi_get_bytes(&in, 4), offset = (uint32_t)aoi_get_bytes(&in, 4);
     const uint32_t size = (uint32_t)aoi_get_bytes(&in, 4), track = aoi_track_of(y, aoi_slot_of_id(y->space, id));
-    if (!mask || !c->bytes || !c->stateful || track == AOI_NONE || is_gone(gone, gone_count, id)) return true;
+    if (!mask || !c->bytes || !c->lacks || track == AOI_NONE || is_gone(gone, gone_count, id)) return true;
     if (aoi_picture_find(c, track) >= c->known || mask & ~aoi_state_put(y, track)) return true;
     if (offset && !aoi_is_text(y->fields[aoi_lanes_first(mask)].type)) return true;
     return aoi_pass_resume(c, &(aoi_pass){.track = track, .began = y->now - age, .offset = offset, .mask = mask}, in.at,

@@ -171,9 +171,10 @@ static void sync_free(aoi_layer *layer) {
     AOI_FREE(m, y->writer.bytes, y->writer.cap);
     AOI_FREE(m, y->saved.bytes, y->saved.cap);
     AOI_FREE(m, y->picks, y->pick_cap);
-    AOI_FREE(m, y->numbers, y->number_cap);
     AOI_FREE(m, y->near2, y->near_cap);
     AOI_FREE(m, y->due, y->due_cap);
+    AOI_FREE(m, y->stated, y->stated_cap);
+    AOI_FREE(m, y->tier_of, y->tier_cap);
     AOI_FREE(m, y->keys, y->key_cap);
     aoi_resize(m, y, sizeof *y, 0);
 }
@@ -221,9 +222,8 @@ aoi_client *aoi_client_of(const aoi_sync *y, aoi_entity entity) {
 /* Whether a known record has news that have not been sent, so that the client must stay timed. */
 static bool client_waits(const aoi_client *c) {
     uint8_t flag = AOI_RECORD_WAITS | AOI_RECORD_TOUCH;
-    return c->timed &&
-           (aoi_next_flagged(c->flags, 0, c->known, flag, false) < c->known ||
-            (c->stateful && aoi_next_flagged(aoi_picture_lacks(c), 0, c->known, UINT8_MAX, false) < c->known));
+    return c->timed && (aoi_next_flagged(c->flags, 0, c->known, flag, false) < c->known ||
+                        (c->lacks && aoi_next_flagged(c->lacks, 0, c->known, UINT8_MAX, false) < c->known));
 }
 
 /* Pins the client's own entity.  False when memory is refused. */
@@ -269,7 +269,7 @@ static bool client_set(aoi_client *c, const aoi_relevance *r) {
 }
 
 bool aoi_client_time(aoi_client *c) {
-    if (!aoi_picture_set_times(c, c->dated, c->sync->field_count > 0, c->tiers)) return false;
+    if (!aoi_picture_set_times(c, c->sent_at, c->sync->field_count > 0, c->tiers)) return false;
     c->timed = true;
     return true;
 }
@@ -304,7 +304,7 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
 /* Removes the client from the knowers of its tracks, and frees it. */
 void aoi_client_end(aoi_client *c) {
     aoi_sync *y = c->sync;
-    for (uint32_t i = 0; i < c->known; i++) aoi_track_remove_knower(y, aoi_record_track(c, i), c->number);
+    for (uint32_t i = 0; i < c->known; i++) aoi_track_remove_knower(y, c->tracks[i], c->number);
     c->known = 0;
     while (c->count) aoi_picture_drop(c, c->count - 1);
     while (c->view.next) { /* aoi_sync_drop_ended_views removes their nodes */
@@ -508,7 +508,7 @@ int aoi_sync_known(aoi_sync *y, aoi_entity client, const int64_t **ids, size_t *
     aoi_space *s = y->space;
     if (!c) return AOI_EGONE;
     if (!aoi_answer_ready(s, c->known, false)) return AOI_ENOMEM;
-    for (uint32_t i = 0; i < c->known; i++) s->ids_out[s->answer_count++] = y->tracks[aoi_record_track(c, i)].id;
+    for (uint32_t i = 0; i < c->known; i++) s->ids_out[s->answer_count++] = y->tracks[c->tracks[i]].id;
     return aoi_give(s, ids, count);
 }
 
@@ -519,6 +519,6 @@ int aoi_sync_knowers(aoi_sync *y, aoi_entity target, const int64_t **ids, size_t
     const uint32_t all = track == AOI_NONE ? 0 : y->tracks[track].knower_count;
     if (!aoi_answer_ready(s, all, false)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < all; i++)
-        s->ids_out[s->answer_count++] = aoi_client_id(y->clients[aoi_number_at(aoi_track_knowers(y, track), i)]);
+        s->ids_out[s->answer_count++] = aoi_client_id(y->clients[y->tracks[track].knowers[i]]);
     return aoi_give(s, ids, count);
 }

@@ -46,9 +46,9 @@ uint64_t aoi_fields_for(const aoi_client *c, uint32_t track) {
 
 /* Changed `own` fields: only the record of the client's own entity can lack them; one that appears is sent them all. */
 void aoi_lacks_own(aoi_client *c) {
-    uint32_t i = c->own_news && c->stateful ? aoi_picture_find(c, c->track) : AOI_NONE;
+    uint32_t i = c->own_news && c->lacks ? aoi_picture_find(c, c->track) : AOI_NONE;
     if (i >= c->known) return;
-    uint8_t *lacks = aoi_picture_lacks(c) + i;
+    uint8_t *lacks = c->lacks + i;
     if (*lacks) return;
     if (c->tiers && !(c->flags[i] & AOI_RECORD_WAITS)) c->since[i] = aoi_units_of(c->tiers, c->sync->now);
     *lacks = (uint8_t)aoi_lacks_fresh(c);
@@ -56,7 +56,7 @@ void aoi_lacks_own(aoi_client *c) {
 
 static uint64_t fields_lacked(const aoi_client *c, uint32_t record, uint32_t track) {
     const aoi_sync *y = c->sync;
-    unsigned lacks = aoi_picture_lacks(c)[record];
+    unsigned lacks = c->lacks[record];
     uint64_t mask = lacks == LACKS_ALL ? aoi_state_put(y, track)
                                        : aoi_state_changed(y, track, y->now - ((y->now - lacks) & (LACKS_SINCE - 1)));
     return mask & aoi_fields_for(c, track);
@@ -65,7 +65,7 @@ static uint64_t fields_lacked(const aoi_client *c, uint32_t record, uint32_t tra
 uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track) {
     const uint64_t pass = c->pass && c->pass->track == track ? c->pass->mask : 0;
     const uint64_t late = aoi_state_changed(c->sync, track, c->synced) & aoi_fields_for(c, track);
-    const bool waits = c->stateful && aoi_picture_lacks(c)[record];
+    const bool waits = c->lacks && c->lacks[record];
     return pass | late | (waits ? fields_lacked(c, record, track) : 0);
 }
 
@@ -74,7 +74,7 @@ uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track
 /* Sets the lacks of the record for the time after this message. */
 static bool note_lacks(aoi_client *c, uint32_t record, unsigned lacks) {
     aoi_sync *y = c->sync;
-    if (!c->stateful) return true;
+    if (!c->lacks) return true;
     if (!AOI_GROW(aoi_sync_memory(y), y->lacks_changes, y->lacks_change_cap, y->lacks_change_count + (size_t)1))
         return false;
     y->lacks_changes[y->lacks_change_count++] = (aoi_lacks_change){record, (uint8_t)lacks};
@@ -238,7 +238,7 @@ void aoi_pass_end(aoi_client *c) {
 
 bool aoi_pack_lacking(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
-    uint32_t track = y->numbers[record];
+    uint32_t track = c->tracks[record];
     uint64_t mask = fields_lacked(c, record, track);
     bool taken = true;
     if (c->pass && c->pass->mask && c->pass->track == track) return true; /* its pass has begun */
@@ -254,7 +254,7 @@ bool aoi_pack_lacking(aoi_client *c, uint32_t record) {
 
 bool aoi_pack_whole(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
-    uint32_t track = y->numbers[record];
+    uint32_t track = c->tracks[record];
     uint64_t mask = aoi_state_differs(y, track) & aoi_fields_for(c, track);
     bool taken = false, full = y->writer.full;
     if (!mask) return true;
@@ -275,14 +275,14 @@ static void apply_pass(aoi_client *c) {
     aoi_blob_release(y, old);
     if (c->pass->mask) return;
     bool again = aoi_state_changed(y, c->pass->track, c->pass->began) & aoi_fields_for(c, c->pass->track);
-    aoi_picture_lacks(c)[i] = (uint8_t)(again ? lacks_since(y->now, c->pass->began) : LACKS_NOTHING);
+    c->lacks[i] = (uint8_t)(again ? lacks_since(y->now, c->pass->began) : LACKS_NOTHING);
     aoi_record_starts(c, i);
     aoi_pass_end(c);
 }
 
 void aoi_apply_state(aoi_client *c) {
     aoi_sync *y = c->sync;
-    uint8_t *lacks = aoi_picture_lacks(c);
+    uint8_t *lacks = c->lacks;
     for (uint32_t k = 0; k < y->lacks_change_count; k++) {
         lacks[y->lacks_changes[k].record] = y->lacks_changes[k].lacks;
         if (!y->lacks_changes[k].lacks) aoi_record_starts(c, y->lacks_changes[k].record);

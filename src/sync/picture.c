@@ -16,17 +16,8 @@ static uint32_t picture_room(uint32_t records) {
 /* ---- the index of a large picture -------------------------------------------------------------------------------- */
 
 /* An entry is the number of the record plus 1; 0: none. */
-static uint32_t index_size(const aoi_client *c) {
-    return c->cap > INDEXED_FROM ? c->cap + c->cap / 4 + 1 : 0;
-}
-
-static size_t index_begin(const aoi_client *c) {
-    return c->cap + aoi_numbers_bytes(c->cap, c->tall) + (c->dated ? c->cap * sizeof(uint32_t) : 0) +
-           (c->stateful ? c->cap : 0) + (c->viewed ? 2 * (size_t)c->cap : 0);
-}
-
-static aoi_numbers picture_index(const aoi_client *c) {
-    return aoi_numbers_in(c->flags + index_begin(c), index_size(c), aoi_is_tall(c->cap));
+static uint32_t index_size(uint32_t cap) {
+    return cap > INDEXED_FROM ? cap + cap / 4 + 1 : 0;
 }
 
 static uint32_t index_home(uint32_t size, uint32_t track) {
@@ -39,62 +30,84 @@ static uint32_t index_next(uint32_t size, uint32_t i) {
 
 /* The position of the track in the index, or the empty one where the search ends. */
 static uint32_t index_place(const aoi_client *c, uint32_t track) {
-    const aoi_numbers index = picture_index(c), tracks = aoi_picture_tracks(c);
-    const uint32_t size = index_size(c);
-    uint32_t i = index_home(size, track), entry;
-    while ((entry = aoi_number_at(index, i)) != 0 && aoi_number_at(tracks, entry - 1) != track) i = index_next(size, i);
+    const uint32_t size = index_size(c->cap);
+    uint32_t i = index_home(size, track);
+    while (c->index[i] && c->tracks[c->index[i] - 1] != track) i = index_next(size, i);
     return i;
 }
 
 /* The index must not contain the track. */
 static void index_add(aoi_client *c, uint32_t record) {
-    aoi_number_put(picture_index(c), index_place(c, aoi_record_track(c, record)), record + 1);
+    c->index[index_place(c, c->tracks[record])] = record + 1;
 }
 
 static void index_remove(aoi_client *c, uint32_t record) {
-    const aoi_numbers index = picture_index(c);
-    const uint32_t n = index_size(c);
-    uint32_t gap = index_place(c, aoi_record_track(c, record)), entry;
-    for (uint32_t i = index_next(n, gap); (entry = aoi_number_at(index, i)) != 0; i = index_next(n, i)) {
-        uint32_t home = index_home(n, aoi_record_track(c, entry - 1));
+    const uint32_t n = index_size(c->cap);
+    uint32_t gap = index_place(c, c->tracks[record]);
+    for (uint32_t i = index_next(n, gap); c->index[i]; i = index_next(n, i)) {
+        uint32_t home = index_home(n, c->tracks[c->index[i] - 1]);
         uint32_t from_home = i >= home ? i - home : i + n - home, from_gap = i >= gap ? i - gap : i + n - gap;
         if (from_home < from_gap) continue; /* its home lies behind the gap */
-        aoi_number_put(index, gap, entry);
+        c->index[gap] = c->index[i];
         gap = i;
     }
-    aoi_number_put(index, gap, 0);
+    c->index[gap] = 0;
 }
 
 /* ---- the block --------------------------------------------------------------------------------------------------- */
 
-static size_t picture_bytes(const aoi_client *c) {
-    return index_begin(c) + aoi_numbers_bytes(index_size(c), aoi_is_tall(c->cap));
+enum { DATED = 1, STATEFUL = 2, VIEWED = 4 }; /* the arrays that not every picture has */
+
+static unsigned picture_parts(const aoi_client *c) {
+    return (c->sent_at ? DATED : 0u) | (c->lacks ? STATEFUL : 0u) | (c->sees ? VIEWED : 0u);
+}
+
+static size_t picture_bytes(uint32_t cap, unsigned parts) {
+    const size_t numbers = parts & DATED ? 2 : 1, bytes = 1u + (parts & STATEFUL ? 1 : 0) + (parts & VIEWED ? 2 : 0);
+    return cap * bytes + (cap * numbers + index_size(cap)) * sizeof(uint32_t);
+}
+
+/* Points the arrays into the block, those of numbers behind the flags; cap is a multiple of eight. */
+static void picture_lay(aoi_client *c, uint8_t *block, uint32_t cap, unsigned parts) {
+    uint32_t *numbers = (uint32_t *)(void *)(block + cap) + cap;
+    c->cap = cap;
+    c->flags = block;
+    c->tracks = numbers - cap;
+    c->sent_at = parts & DATED ? numbers : NULL;
+    numbers += parts & DATED ? cap : 0;
+    c->index = index_size(cap) ? numbers : NULL;
+    uint8_t *bytes = (uint8_t *)(numbers + index_size(cap));
+    c->lacks = parts & STATEFUL ? bytes : NULL;
+    bytes += parts & STATEFUL ? cap : 0;
+    c->sees = parts & VIEWED ? bytes : NULL;
+    c->saw = parts & VIEWED ? bytes + cap : NULL;
 }
 
 static void picture_free_block(aoi_client *c) {
-    if (c->flags) aoi_resize(aoi_sync_memory(c->sync), c->flags, picture_bytes(c), 0);
+    if (c->flags) aoi_resize(aoi_sync_memory(c->sync), c->flags, picture_bytes(c->cap, picture_parts(c)), 0);
 }
 
-/* Moves the records to a new block with that layout; false when memory is refused. */
-static bool picture_relay(aoi_client *c, uint32_t cap, bool tall, bool dated, bool stateful) {
+/* Both arrays, or one that is new and stays 0. */
+static void copy_records(uint8_t *to, const uint8_t *from, uint32_t count) {
+    if (to && from) memcpy(to, from, count);
+}
+
+/* Moves the records to a new block with those arrays; false when memory is refused. */
+static bool picture_relay(aoi_client *c, uint32_t cap, unsigned parts) {
     aoi_client to = *c;
-    to.cap = cap;
-    to.tall = tall;
-    to.dated = dated;
-    to.stateful = stateful;
-    to.flags = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, picture_bytes(&to));
-    if (!to.flags) return false;
-    memset(to.flags, 0, picture_bytes(&to));
-    if (c->count) memcpy(to.flags, c->flags, c->count);
-    if (c->count) aoi_numbers_copy(aoi_picture_tracks(&to), aoi_picture_tracks(c), c->count);
-    for (uint32_t i = 0; i < c->count && dated; i++)
-        aoi_picture_sent_at(&to)[i] = c->dated ? aoi_picture_sent_at(c)[i] : c->sync->now;
-    if (c->count && stateful && c->stateful) memcpy(aoi_picture_lacks(&to), aoi_picture_lacks(c), c->count);
-    if (c->count && c->viewed) {
-        memcpy(aoi_picture_sees(&to), aoi_picture_sees(c), c->count);
-        memcpy(aoi_picture_saw(&to), aoi_picture_saw(c), c->count);
+    uint8_t *block = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, picture_bytes(cap, parts));
+    if (!block) return false;
+    memset(block, 0, picture_bytes(cap, parts));
+    picture_lay(&to, block, cap, parts);
+    copy_records(to.flags, c->flags, c->count);
+    copy_records(to.lacks, c->lacks, c->count);
+    copy_records(to.sees, c->sees, c->count);
+    copy_records(to.saw, c->saw, c->count);
+    for (uint32_t i = 0; i < c->count; i++) {
+        to.tracks[i] = c->tracks[i];
+        if (to.sent_at) to.sent_at[i] = c->sent_at ? c->sent_at[i] : c->sync->now;
+        if (to.index) index_add(&to, i);
     }
-    for (uint32_t i = 0; i < c->count && cap > INDEXED_FROM; i++) index_add(&to, i);
     picture_free_block(c);
     *c = to;
     return true;
@@ -102,16 +115,7 @@ static bool picture_relay(aoi_client *c, uint32_t cap, bool tall, bool dated, bo
 
 /* Only while no record is seen. */
 bool aoi_picture_set_viewed(aoi_client *c) {
-    c->viewed = false;
-    aoi_client before = *c;
-    before.viewed = true;
-    before.flags = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, picture_bytes(&before));
-    if (!before.flags) return false;
-    memset(before.flags, 0, picture_bytes(&before));
-    memcpy(before.flags, c->flags, index_begin(c));
-    picture_free_block(c);
-    *c = before;
-    return true;
+    return picture_relay(c, c->cap, picture_parts(c) | VIEWED);
 }
 
 bool aoi_picture_since_ready(aoi_client *c, uint32_t records) {
@@ -127,9 +131,9 @@ bool aoi_picture_since_ready(aoi_client *c, uint32_t records) {
 
 /* If the unit of times changes, all that waits becomes due. */
 bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_tiers *tiers) {
+    const unsigned parts = (dated ? DATED : 0u) | (stateful ? STATEFUL : 0u) | (picture_parts(c) & VIEWED);
     if (tiers && !aoi_picture_since_ready(c, c->known)) return false;
-    if ((!c->flags || dated != c->dated || stateful != c->stateful) &&
-        !picture_relay(c, c->flags ? c->cap : LEAST_RECORDS, c->tall, dated, stateful))
+    if ((!c->flags || parts != picture_parts(c)) && !picture_relay(c, c->flags ? c->cap : LEAST_RECORDS, parts))
         return false;
     if (!tiers) AOI_CLEAR(aoi_sync_memory(c->sync), c->since, c->since_cap);
     else if ((!c->tiers || c->tiers->unit != tiers->unit) && c->known)
@@ -137,18 +141,9 @@ bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_t
     return true;
 }
 
-/* Reserves a further record, of that track. */
-static bool picture_ready(aoi_client *c, uint32_t track) {
-    bool full = c->count == c->cap, tall = c->tall || aoi_is_tall(track);
-    if (!full && tall == c->tall) return true;
-    return picture_relay(c, full ? picture_room(c->cap + c->cap / 16 + 1) : c->cap, tall, c->dated, c->stateful);
-}
-
 void aoi_picture_shrink(aoi_client *c) {
-    bool tall = false;
     if (c->cap < 64 || c->count > c->cap / 4) return;
-    for (uint32_t i = 0; i < c->count && !tall; i++) tall = aoi_is_tall(aoi_record_track(c, i));
-    (void)picture_relay(c, picture_room(c->count + c->count / 8 + 1), tall, c->dated, c->stateful);
+    (void)picture_relay(c, picture_room(c->count + c->count / 8 + 1), picture_parts(c));
 }
 
 void aoi_picture_free(aoi_client *c) {
@@ -162,8 +157,8 @@ void aoi_picture_free(aoi_client *c) {
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 uint32_t aoi_picture_find(const aoi_client *c, uint32_t track) {
-    if (c->cap > INDEXED_FROM) return aoi_number_at(picture_index(c), index_place(c, track)) - 1; /* or AOI_NONE */
-    uint32_t i = aoi_numbers_find(aoi_picture_tracks(c), picture_room(c->count), track);
+    if (c->index) return c->index[index_place(c, track)] - 1; /* or AOI_NONE */
+    uint32_t i = aoi_lanes_find(c->tracks, c->count, track);
     return i < c->count ? i : AOI_NONE;
 }
 
@@ -173,34 +168,34 @@ static inline void swap_bytes(uint8_t *bytes, uint32_t i, uint32_t k) {
     bytes[k] = byte;
 }
 
+static inline void swap_numbers(uint32_t *numbers, uint32_t i, uint32_t k) {
+    uint32_t number = numbers[i];
+    numbers[i] = numbers[k];
+    numbers[k] = number;
+}
+
 void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
     if (i == k) return;
-    if (c->cap > INDEXED_FROM) {
-        uint32_t a = index_place(c, aoi_record_track(c, i)), b = index_place(c, aoi_record_track(c, k));
-        aoi_numbers_swap(picture_index(c), a, b);
-    }
-    aoi_numbers_swap(aoi_picture_tracks(c), i, k);
+    if (c->index) swap_numbers(c->index, index_place(c, c->tracks[i]), index_place(c, c->tracks[k]));
+    swap_numbers(c->tracks, i, k);
     swap_bytes(c->flags, i, k);
-    if (c->dated) {
-        uint32_t *sent_at = aoi_picture_sent_at(c), at = sent_at[i];
-        sent_at[i] = sent_at[k];
-        sent_at[k] = at;
-    }
-    if (c->stateful) swap_bytes(aoi_picture_lacks(c), i, k);
-    if (c->viewed) swap_bytes(aoi_picture_sees(c), i, k);
-    if (c->viewed) swap_bytes(aoi_picture_saw(c), i, k);
+    if (c->sent_at) swap_numbers(c->sent_at, i, k);
+    if (c->lacks) swap_bytes(c->lacks, i, k);
+    if (c->sees) swap_bytes(c->sees, i, k);
+    if (c->sees) swap_bytes(c->saw, i, k);
     if (i < c->since_cap && k < c->since_cap) swap_bytes(c->since, i, k);
 }
 
 uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags) {
-    if (!picture_ready(c, track)) return AOI_NONE;
+    if (c->count == c->cap && !picture_relay(c, picture_room(c->cap + c->cap / 16 + 1), picture_parts(c)))
+        return AOI_NONE;
     uint32_t i = c->count;
-    aoi_number_put(aoi_picture_tracks(c), i, track);
+    c->tracks[i] = track;
     c->flags[i] = (uint8_t)flags;
     aoi_record_starts(c, i);
-    if (c->stateful) aoi_picture_lacks(c)[i] = 0;
-    if (c->viewed) aoi_picture_sees(c)[i] = aoi_picture_saw(c)[i] = 0;
-    if (c->cap > INDEXED_FROM) index_add(c, i);
+    if (c->lacks) c->lacks[i] = 0;
+    if (c->sees) c->sees[i] = c->saw[i] = 0;
+    if (c->index) index_add(c, i);
     c->count++;
     c->unseen += !(flags & AOI_RECORD_SEEN);
     c->sync->tracks[track].refs++;
@@ -209,17 +204,17 @@ uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags) {
 
 void aoi_picture_drop(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
-    uint32_t track = aoi_record_track(c, record), last = c->count - 1;
+    uint32_t track = c->tracks[record], last = c->count - 1;
     c->unseen -= !(c->flags[record] & AOI_RECORD_SEEN);
     aoi_picture_swap(c, record, last);
-    if (c->cap > INDEXED_FROM) index_remove(c, last);
+    if (c->index) index_remove(c, last);
     c->count--;
     y->tracks[track].refs--;
     aoi_track_release(y, track);
 }
 
 void aoi_picture_know(aoi_client *c, uint32_t record) {
-    aoi_track_add_knower(c->sync, aoi_record_track(c, record), c->number);
+    aoi_track_add_knower(c->sync, c->tracks[record], c->number);
     aoi_picture_swap(c, record, c->known);
     if (c->tiers)
         c->since[c->known] = aoi_units_of(c->tiers, c->sync->now); /* state that did not fit waits since then */
@@ -227,9 +222,9 @@ void aoi_picture_know(aoi_client *c, uint32_t record) {
 }
 
 void aoi_picture_forget(aoi_client *c, uint32_t record) {
-    const uint32_t track = aoi_record_track(c, record);
+    const uint32_t track = c->tracks[record];
     aoi_track_remove_knower(c->sync, track, c->number);
-    if (c->stateful) aoi_picture_lacks(c)[record] = 0;
+    if (c->lacks) c->lacks[record] = 0;
     if (c->pass && c->pass->track == track) aoi_pass_end(c);
     c->flags[record] &= AOI_RECORD_SEEN | AOI_RECORD_SAW | AOI_RECORD_PIN;
     aoi_picture_swap(c, record, --c->known);
@@ -238,11 +233,11 @@ void aoi_picture_forget(aoi_client *c, uint32_t record) {
 /* Verifies the capacities, and that the index has exactly the records. */
 const char *aoi_picture_check(const aoi_client *c) {
     uint32_t entries = 0;
-    for (uint32_t i = 0; i < index_size(c); i++) entries += aoi_number_at(picture_index(c), i) != 0;
+    for (uint32_t i = 0; i < index_size(c->cap); i++) entries += c->index[i] != 0;
     if (c->cap % 8 || c->count > c->cap || c->known > c->count) return "a picture has no room for its records";
-    if (c->dated != (c->bytes > 0) || (c->tiers && c->known > c->since_cap))
+    if ((c->sent_at != NULL) != (c->bytes > 0) || (c->tiers && c->known > c->since_cap))
         return "a picture has no room for its times";
-    return index_size(c) && entries != c->count ? "a picture has a wrong index" : NULL;
+    return c->index && entries != c->count ? "a picture has a wrong index" : NULL;
 }
 
 /* ---- the queue --------------------------------------------------------------------------------------------------- */

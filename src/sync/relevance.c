@@ -32,7 +32,7 @@
 static double scaled_distance2(const aoi_client *c, uint32_t record, double before, double after) {
     const aoi_sync *y = c->sync;
     const double *w = aoi_position_now(y->space, aoi_client_entity(c));
-    const double *t = aoi_position_now(y->space, y->tracks[y->numbers[record]].entity);
+    const double *t = aoi_position_now(y->space, y->tracks[c->tracks[record]].entity);
     double square = 0;
     for (int a = 0; a < y->space->world.dims; a++) {
         double d = (t[a] * before - w[a] * before) * after;
@@ -47,8 +47,8 @@ double aoi_client_distance2(const aoi_client *c, uint32_t record) {
 
 double aoi_urgency(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
-    double priority = fmin(aoi_track_priority(y, y->numbers[record]), 0x1p990); /* the product is finite */
-    return priority * (double)(uint32_t)(y->now - aoi_picture_sent_at(c)[record]);
+    double priority = fmin(aoi_track_priority(y, c->tracks[record]), 0x1p990); /* the product is finite */
+    return priority * (double)(uint32_t)(y->now - c->sent_at[record]);
 }
 
 /* Distances are compared as 81 d^2 of known records and 100 d^2 of new ones.  Where these leave the range of doubles
@@ -56,9 +56,9 @@ double aoi_urgency(const aoi_client *c, uint32_t record) {
 static aoi_pick pick_of(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
     bool known = record < c->known;
-    aoi_pick p = {.weight = aoi_track_priority(y, y->numbers[record]),
+    aoi_pick p = {.weight = aoi_track_priority(y, c->tracks[record]),
                   .distance2 = aoi_client_distance2(c, record) * (known ? 81 : 100),
-                  .id = y->tracks[y->numbers[record]].id,
+                  .id = y->tracks[c->tracks[record]].id,
                   .record = record,
                   .known = known};
     if (p.distance2 > LARGE_SQUARE || p.distance2 < SMALL_SQUARE) {
@@ -135,9 +135,9 @@ bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope) {
     aoi_sync *y = c->sync;
     if (!AOI_GROW(aoi_sync_memory(y), y->near2, y->near_cap, n + (size_t)AOI_LANE)) return false;
     scope_open(c, scope);
-    aoi_lanes_distances2(&y->spots->x, y->numbers, n, scope->at.x, scope->at.y, y->near2);
+    aoi_lanes_distances2(&y->spots->x, c->tracks, n, scope->at.x, scope->at.y, y->near2);
     for (uint32_t i = 0; i < n && y->heights; i++) {
-        float dz = y->heights[y->numbers[i]] - scope->height;
+        float dz = y->heights[c->tracks[i]] - scope->height;
         y->near2[i] += dz * dz;
     }
     for (uint32_t i = n; i < n + AOI_LANE; i++) y->near2[i] = 0; /* whole lanes are read */
@@ -250,11 +250,13 @@ static bool is_tier_in_doubt(const aoi_client *c, const aoi_scope *scope, float 
     return doubt;
 }
 
-void aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n, uint32_t *tiers) {
-    const float *near2 = c->sync->near2;
-    if (!aoi_lanes_steps(near2, n, scope->inside, scope->outside, aoi_tier_count(c) - 1, tiers)) return;
+bool aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n) {
+    aoi_sync *y = c->sync;
+    if (!AOI_GROW(aoi_sync_memory(y), y->tier_of, y->tier_cap, n + (size_t)AOI_LANE)) return false;
+    if (!aoi_lanes_steps(y->near2, n, scope->inside, scope->outside, aoi_tier_count(c) - 1, y->tier_of)) return true;
     for (uint32_t i = 0; i < n; i++)
-        if (is_tier_in_doubt(c, scope, near2[i])) tiers[i] = exact_tier(c, i);
+        if (is_tier_in_doubt(c, scope, y->near2[i])) y->tier_of[i] = exact_tier(c, i);
+    return true;
 }
 
 /* ---- budget ------------------------------------------------------------------------------------------------------ */
@@ -287,11 +289,11 @@ uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count) {
 bool aoi_list_keys(const aoi_client *c, uint32_t n) {
     const aoi_sync *y = c->sync;
     const aoi_track *tracks = y->tracks;
-    const uint32_t *due = y->due, *sent_at = aoi_picture_sent_at(c), *numbers = y->numbers, now = y->now;
+    const uint32_t *due = y->due, *sent_at = c->sent_at, now = y->now;
     uint64_t *keys = y->keys, beyond = y->stay >> 15;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = due[k] / 2, ticks = now - sent_at[i];
-        const aoi_track *t = tracks + numbers[i];
+        const aoi_track *t = tracks + c->tracks[i];
         uint64_t id = (uint64_t)t->id + (UINT64_C(1) << 31);
         beyond |= (ticks >> 16) | (id >> 32) | (t->flags & AOI_TRACK_RANKED);
         keys[k] = (uint64_t)(UINT16_MAX - (ticks & UINT16_MAX)) << 48 | (id & UINT32_MAX) << 16 | due[k];

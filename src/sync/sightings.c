@@ -23,11 +23,11 @@ static void picture_leave(aoi_client *c, uint32_t i) {
  * adds seen records to pictures. */
 static bool picture_see(aoi_client *c, uint32_t view, uint32_t track, bool enters) {
     const uint8_t bit = (uint8_t)(1u << view);
-    uint32_t i = c->unseen || !enters || c->viewed ? aoi_picture_find(c, track) : AOI_NONE;
-    bool was = c->viewed && i != AOI_NONE && aoi_picture_sees(c)[i] & ~bit; /* by another view */
+    uint32_t i = c->unseen || !enters || c->sees ? aoi_picture_find(c, track) : AOI_NONE;
+    bool was = c->sees && i != AOI_NONE && c->sees[i] & ~bit; /* by another view */
     if (enters && !was && !picture_enter(c, i, track)) return false;
-    if (enters && c->viewed) aoi_picture_sees(c)[i == AOI_NONE ? c->count - 1 : i] |= bit;
-    if (!enters && c->viewed) aoi_picture_sees(c)[i] &= (uint8_t)~bit;
+    if (enters && c->sees) c->sees[i == AOI_NONE ? c->count - 1 : i] |= bit;
+    if (!enters && c->sees) c->sees[i] &= (uint8_t)~bit;
     if (!enters && !was) picture_leave(c, i);
     aoi_client_changed(c);
     return true;
@@ -48,7 +48,7 @@ void aoi_view_end(aoi_layer_node *view) {
         return;
     }
     for (uint32_t i = c ? c->count : 0; i-- > 0;)
-        if (aoi_picture_sees(c)[i] >> v->index & 1) (void)picture_see(c, v->index, aoi_record_track(c, i), false);
+        if (c->sees[i] >> v->index & 1) (void)picture_see(c, v->index, c->tracks[i], false);
     aoi_client_view **link = c ? &c->view.next : &y->ended_views;
     while (*link != v) link = &(*link)->next;
     *link = v->next;
@@ -59,7 +59,7 @@ void aoi_view_prefetch(const aoi_layer_node *view, uint32_t track, bool picture)
     const aoi_client *c = aoi_view_client((const aoi_client_view *)view);
     if (!c) return;
     AOI_PREFETCH(c->sync->tracks + track);
-    for (uint32_t k = 0; picture && k <= c->cap + 2 * c->count && k < BYTES_AT_MOST; k += AOI_CACHE_LINE)
+    for (uint32_t k = 0; picture && k <= c->cap + 4 * c->count && k < BYTES_AT_MOST; k += AOI_CACHE_LINE)
         AOI_PREFETCH(c->flags + k);
 }
 
@@ -88,5 +88,5 @@ bool aoi_view_saw(const aoi_layer_node *view, uint32_t target) {
     if (!c) return false;
     uint32_t track = aoi_track_of(c->sync, target), i = track == AOI_NONE ? AOI_NONE : aoi_picture_find(c, track);
     if (i == AOI_NONE) return false;
-    return c->viewed ? aoi_picture_saw(c)[i] >> v->index & 1 : c->flags[i] & AOI_RECORD_SAW;
+    return c->sees ? c->saw[i] >> v->index & 1 : c->flags[i] & AOI_RECORD_SAW;
 }

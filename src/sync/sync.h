@@ -11,7 +11,6 @@
  *   why.c        why a client knows a target or not
  *   saved.c      fields for snapshots, journals, observers; stand-ins that keep them
  *   lacking.c    which fields of an entity a client lacks, and which of them its message contains
- *   numbers.h    arrays of numbers in 16 bits, while 16 bits suffice
  *   message.h    writes records; reader.c reads them
  *
  *   entity slot --track_of--> track [ at | id | moved | touched | knowers ] <--record-- client [ known | only seen ]
@@ -28,7 +27,6 @@
 #include "core/space.h"
 #include "sight/sight.h"
 #include "sync/message.h"
-#include "sync/numbers.h"
 
 typedef struct aoi_client aoi_client;
 
@@ -40,7 +38,6 @@ enum {
     AOI_TRACK_DEAD = 8,    /* its entity has left */
     AOI_TRACK_FREE = 16,
     AOI_TRACK_RANKED = 32, /* has a priority of its own */
-    AOI_TRACK_TALL = 64,   /* numbers of its knowers are in both halves */
     AOI_TRACK_FLAGS = 255
 };
 
@@ -51,7 +48,7 @@ typedef struct aoi_track { /* one cache line with the data for a record of a mov
     uint32_t entity;                 /* its slot; of a free track the next free one */
     uint32_t flags : 8, knower_count : 24;
     uint32_t refs;     /* records in pictures, its own client, its state */
-    uint16_t *knowers; /* numbers of the clients that know it, numbers.h */
+    uint32_t *knowers; /* numbers of the clients that know it */
 } aoi_track;
 _Static_assert(sizeof(aoi_track) == AOI_CACHE_LINE, "a track is one cache line");
 
@@ -128,7 +125,7 @@ enum { AOI_VIEW_ENDED = AOI_MOST_VIEWS }; /* index of a view whose client has en
 /* A picture: arrays of one block, a record is a column.
  *
  *   flags    [   |   |   |   |   |     ]
- *   tracks   [ 7 | 3 | 9 | 4 | 8 |     ]    numbers.h
+ *   tracks   [ 7 | 3 | 9 | 4 | 8 |     ]
  *   sent_at  [   |   |   |   |   |     ]    only with bytes: tick of the last update, or at which it was first seen
  *   index    [ 3 |   | 1 | 5 |   | 4 | 2 ]  only in large pictures: numbers of records by track
  *                        ^ known   ^ count
@@ -142,13 +139,12 @@ struct aoi_client { /* members that events use come first */
         aoi_sync *sync;       /* a synchroniser begins with its layer, to which the view points */
     };
     uint8_t *flags; /* the begin of the block */
+    uint32_t *tracks;
+    uint32_t *sent_at, *index;   /* or NULL */
+    uint8_t *lacks, *sees, *saw; /* or NULL */
     uint32_t cap, count, known;
     uint32_t unseen;      /* records that no view sees */
     uint32_t number : 24; /* of the client */
-    bool tall : 1;        /* tracks are in both halves */
-    bool dated : 1;       /* has sent_at */
-    bool stateful : 1;    /* has lacks */
-    bool viewed : 1;      /* has sights */
     bool queued : 1;
     bool changed : 1; /* records have come or gone */
     bool backlog : 1;
@@ -226,13 +222,13 @@ struct aoi_sync {
     aoi_tiers *tiers;         /* the tiers set last, if a client uses them */
     aoi_writer writer, saved; /* messages; fields for snapshots and journals */
     aoi_pick *picks;
-    uint32_t *numbers; /* by record of the packed client: its track */
     float *near2;      /* by record of the packed client: squared distance of its spot */
-    uint32_t *due;     /* records of the packed client with something to send; or tracks: `stated` */
+    uint32_t *due;     /* records of the packed client with something to send: list_due */
+    uint32_t *stated;  /* tracks with state that the packed client lacks; only if it has no times */
+    uint32_t *tier_of; /* by record of the packed client: its tier */
     uint64_t *keys;    /* of due records: their order */
-    uint32_t pick_cap, number_cap, near_cap, due_cap, key_cap;
+    uint32_t pick_cap, near_cap, due_cap, stated_cap, stated_count, tier_cap, key_cap;
     uint32_t halved;        /* the last record of the packed client if its state did not fit; or AOI_NONE */
-    uint32_t stated;        /* number of tracks in `due` with state that a client without times lacks */
     aoi_field_plan *fields; /* fields.c */
     uint64_t own_fields;
     uint32_t field_count, state_size, table_most, piece; /* bytes: of a state, of all names, of the shortest piece */
@@ -267,7 +263,7 @@ void aoi_track_release(aoi_sync *y, uint32_t track);       /* frees it if nothin
 void aoi_track_list(aoi_sync *y, uint32_t track);          /* adds it to the movers */
 bool aoi_track_relocate(aoi_sync *y, uint32_t track);      /* rounds it anew; whether the position sent differs */
 void aoi_track_free_knowers(aoi_sync *y, uint32_t track);
-bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track, uint32_t client);
+bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track);
 void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client); /* room has been reserved */
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client);
 void aoi_track_catch_up(aoi_sync *y); /* begins a tick: updates tracks of movers, queues the clients that know them */
@@ -275,11 +271,6 @@ void aoi_tracks_sweep(aoi_sync *y);   /* ends a tick: frees tracks without refer
 void aoi_track_spot(aoi_sync *y, uint32_t track); /* updates its spot */
 bool aoi_tracks_measure(aoi_sync *y);             /* tracks have spots from now on; false: memory refused */
 bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_wire_place *at); /* true: wide */
-
-static inline aoi_numbers aoi_track_knowers(const aoi_sync *y, uint32_t track) {
-    const aoi_track *t = y->tracks + track;
-    return aoi_numbers_in(t->knowers, y->knower_caps[track], t->flags & AOI_TRACK_TALL);
-}
 
 static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
     return y->tracks[track].flags & AOI_TRACK_RANKED ? y->priorities[track] : 1;
@@ -300,34 +291,9 @@ bool aoi_picture_since_ready(aoi_client *c, uint32_t records); /* reserves times
 void aoi_picture_shrink(aoi_client *c);
 const char *aoi_picture_check(const aoi_client *c);
 
-static inline aoi_numbers aoi_picture_tracks(const aoi_client *c) {
-    return aoi_numbers_in(c->flags + c->cap, c->cap, c->tall);
-}
-
-static inline uint32_t aoi_record_track(const aoi_client *c, uint32_t record) {
-    return aoi_number_at(aoi_picture_tracks(c), record);
-}
-
-/* Only for dated clients. */
-static inline uint32_t *aoi_picture_sent_at(const aoi_client *c) {
-    return (uint32_t *)(void *)(c->flags + c->cap + aoi_numbers_bytes(c->cap, c->tall));
-}
-
-static inline uint8_t *aoi_picture_lacks(const aoi_client *c) {
-    return (uint8_t *)(aoi_picture_sent_at(c) + (c->dated ? c->cap : 0));
-}
-
-static inline uint8_t *aoi_picture_sees(const aoi_client *c) {
-    return aoi_picture_lacks(c) + (c->stateful ? c->cap : 0);
-}
-
-static inline uint8_t *aoi_picture_saw(const aoi_client *c) {
-    return aoi_picture_sees(c) + c->cap;
-}
-
 /* Sets the begin of its waiting to now. */
 static inline void aoi_record_starts(aoi_client *c, uint32_t record) {
-    if (c->dated) aoi_picture_sent_at(c)[record] = c->sync->now;
+    if (c->sent_at) c->sent_at[record] = c->sync->now;
 }
 
 static inline int64_t aoi_client_id(const aoi_client *c) {
@@ -407,7 +373,7 @@ static inline uint32_t aoi_next_unseen(const uint8_t *flags, uint32_t i, uint32_
 /* Whether a record belongs to the picture: it is seen, or it is pinned and its entity has not left. */
 static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
     if (c->flags[record] & AOI_RECORD_SEEN) return true;
-    return c->flags[record] & AOI_RECORD_PIN && !(c->sync->tracks[aoi_record_track(c, record)].flags & AOI_TRACK_DEAD);
+    return c->flags[record] & AOI_RECORD_PIN && !(c->sync->tracks[c->tracks[record]].flags & AOI_TRACK_DEAD);
 }
 
 /* ---- sightings.c, clients.c, sync_check.c: for the space ----------------------------------------------------------- */
@@ -432,7 +398,7 @@ uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope);
 /* Fills sync->near2 for the first n records and opens the scope; false when memory is refused. */
 bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope);
 /* Stores the tiers of the first n records, which must have been measured; writes whole lanes of four. */
-void aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n, uint32_t *tiers);
+bool aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n); /* likewise; fills sync->tier_of */
 double aoi_client_distance2(const aoi_client *c, uint32_t record);
 double aoi_urgency(const aoi_client *c, uint32_t record);
 /* Of `count` picks, of which the first `ready` are sorted, sorts more: by falling weight, then rising distance, then

@@ -17,12 +17,12 @@ static bool client_sees(const aoi_client *c, uint32_t entity) {
 
 static const char *check_record(const aoi_client *c, uint32_t i) {
     const aoi_sync *y = c->sync;
-    const uint32_t track = aoi_record_track(c, i);
+    const uint32_t track = c->tracks[i];
     const aoi_track *t = y->tracks + track;
     uint32_t known = 0;
     if (track >= y->track_top || t->flags & AOI_TRACK_FREE) return "a picture has a free track";
     if (aoi_picture_find(c, track) != i) return "a record of a picture is not found";
-    for (uint32_t k = 0; k < t->knower_count; k++) known += aoi_number_at(aoi_track_knowers(y, track), k) == c->number;
+    for (uint32_t k = 0; k < t->knower_count; k++) known += t->knowers[k] == c->number;
     if (c->flags[i] & AOI_RECORD_MARKS && !c->marked) return "a record keeps a mark of an older message";
     if (known != (i < c->known))
         return aoi_wrong(y->space, "entity %lld has a wrong list of knowers", (long long)t->id);
@@ -47,7 +47,7 @@ static const char *check_client(const aoi_client *c) {
     for (uint32_t e = 0; e < w->entity_top; e++)
         seen += aoi_is_live(w->entities[e].generation) && e != aoi_client_entity(c) && client_sees(c, e);
     for (uint32_t i = 0; i < c->count && y->sight; i++)
-        seen += c->flags[i] & AOI_RECORD_SEEN && y->tracks[aoi_record_track(c, i)].flags & AOI_TRACK_DEAD;
+        seen += c->flags[i] & AOI_RECORD_SEEN && y->tracks[c->tracks[i]].flags & AOI_TRACK_DEAD;
     if (unseen != c->unseen) return "a picture counts its records wrongly";
     if (seen != c->count - unseen)
         return aoi_wrong(y->space, "client %lld misses what it sees", (long long)aoi_client_id(c));

@@ -59,7 +59,7 @@ static bool pack_gone_record(aoi_client *c, uint32_t record) {
     aoi_writer *w = &y->writer;
     uint64_t last = w->last;
     if (!aoi_writer_ready(aoi_sync_memory(y), w)) return false;
-    unsigned char *p = aoi_put_record(w, w->bytes + w->end, AOI_TAG_GONE, y->tracks[y->numbers[record]].id, 0, NULL);
+    unsigned char *p = aoi_put_record(w, w->bytes + w->end, AOI_TAG_GONE, y->tracks[c->tracks[record]].id, 0, NULL);
     if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_PACKED;
     return true;
 }
@@ -67,10 +67,10 @@ static bool pack_gone_record(aoi_client *c, uint32_t record) {
 static bool pack_appeared_record(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
-    uint32_t track = y->numbers[record];
+    uint32_t track = c->tracks[record];
     uint64_t last = w->last;
     if (y->tracks[track].flags & AOI_TRACK_FRESH) (void)aoi_track_relocate(y, track);
-    if (!aoi_writer_ready(aoi_sync_memory(y), w) || !aoi_track_reserve_knower(y, track, c->number)) return false;
+    if (!aoi_writer_ready(aoi_sync_memory(y), w) || !aoi_track_reserve_knower(y, track)) return false;
     const aoi_track *t = y->tracks + track;
     AOI_PREFETCH(t->knowers + t->knower_count);
     const int tag = t->flags & AOI_TRACK_WIDE ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED;
@@ -93,7 +93,7 @@ static bool put_update(aoi_sync *y, const aoi_track *t, bool moved, bool touched
 /* A wide position has a record of its own. */
 static bool pack_update(aoi_client *c, uint32_t record, bool moved, bool touched) {
     aoi_sync *y = c->sync;
-    const aoi_track *t = y->tracks + y->numbers[record];
+    const aoi_track *t = y->tracks + c->tracks[record];
     bool apart = touched && moved && (t->flags & AOI_TRACK_WIDE);
     unsigned packed = 0;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
@@ -113,18 +113,18 @@ static bool pack_update(aoi_client *c, uint32_t record, bool moved, bool touched
 /* Writes records from..to up to the first with news other than a move, which it returns: the bulk of all messages.
  * With `due` from and to are entries of sync->due, else records, and those without news are skipped.  The writer is a
  * copy, since stores of bytes may alias anything in memory; axes, quanta, due and odd (there may be other news than
- * moves) are constants.  Tracks with new state are listed in sync->due. */
+ * moves) are constants.  Tracks with new state are listed in
+ * sync->stated. */
 AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t from, uint32_t to, int axes,
                               bool quanta, bool due, bool odd) {
     aoi_writer w = *writer;
     const aoi_track *tracks = c->sync->tracks;
-    const uint32_t *records = c->sync->numbers, *list = due ? c->sync->due : records, *end = list + to,
-                   *at = list + from;
+    const uint32_t *records = c->tracks, *list = due ? c->sync->due : records, *end = list + to, *at = list + from;
     const uint32_t synced = c->synced;
-    const uint8_t *lacks = due && c->stateful ? aoi_picture_lacks(c) : NULL;
+    const uint8_t *lacks = due && c->lacks ? c->lacks : NULL;
     uint8_t *flags = c->flags;
     unsigned char *p = w.bytes + w.end;
-    uint32_t still = 0, *stated = c->sync->due + c->sync->stated;
+    uint32_t still = 0, *stated = c->sync->stated + c->sync->stated_count;
     w.axes = axes;
     w.quanta = quanta;
     const uint32_t *last = to - from > TRACKS_AHEAD ? end - TRACKS_AHEAD : at;
@@ -147,7 +147,7 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
         p = aoi_put_wire_place(&w, aoi_put_id(&w, p, AOI_TAG_MOVED, t->id), &t->at);
         if (due) flags[*at / 2] |= AOI_RECORD_PLACED;
     }
-    if (!due) c->sync->stated = (uint32_t)(stated - c->sync->due);
+    if (!due) c->sync->stated_count = (uint32_t)(stated - c->sync->stated);
     writer->end = (uint32_t)(p - w.bytes);
     writer->records += (uint32_t)(at - list) - from - still;
     writer->last = w.last;
@@ -162,27 +162,27 @@ AOI_INLINE uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t fr
 }
 
 /* Packs the updates of a client that is sent everything at once, so that records need no flags or times.  State comes
- * last, from the tracks listed in sync->due. */
+ * last. */
 static bool pack_updates(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
     const bool odd = aoi_tick_after(y->odd, c->synced);
-    y->stated = 0;
-    if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, y->stay + (size_t)1)) return false;
+    y->stated_count = 0;
+    if (!AOI_GROW(aoi_sync_memory(y), y->stated, y->stated_cap, y->stay + (size_t)1)) return false;
     for (uint32_t i = 0; i < y->stay;) {
         uint32_t to = i + RECORDS_AT_ONCE < y->stay ? i + RECORDS_AT_ONCE : y->stay;
         if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD * RECORDS_AT_ONCE))
             return false;
         i = odd ? put_moves_of(c, w, i, to, false, true) : put_moves_of(c, w, i, to, false, false);
         if (i == to) continue;
-        const aoi_track *t = y->tracks + y->numbers[i];
+        const aoi_track *t = y->tracks + c->tracks[i];
         bool moved = aoi_tick_after(t->moved, c->synced), touched = aoi_tick_after(t->touched, c->synced);
         if ((moved || touched) && !pack_update(c, i, moved, touched)) return false;
-        if (aoi_tick_after(t->stated, c->synced)) y->due[y->stated++] = y->numbers[i];
+        if (aoi_tick_after(t->stated, c->synced)) y->stated[y->stated_count++] = c->tracks[i];
         i++;
     }
-    for (uint32_t k = 0; k < y->stated; k++)
-        if (!aoi_pack_changed(c, y->due[k])) return false;
+    for (uint32_t k = 0; k < y->stated_count; k++)
+        if (!aoi_pack_changed(c, y->stated[k])) return false;
     const bool own = c->own_news && !aoi_tick_after(y->tracks[c->track].stated, c->synced);
     return !own || aoi_picture_find(c, c->track) >= y->stay || aoi_pack_changed(c, c->track);
 }
@@ -205,19 +205,18 @@ static inline uint32_t phase_of(int64_t id, uint64_t client) {
 }
 
 /* Lists the records with something to send in sync->due: twice the number, plus 1 if its move is due (once in every
- * period, or when it has waited that long).  The due records follow no pattern, so that no branch depends on them.
- * With tiers sync->due holds the tiers, and the list overwrites those already read. */
+ * period, or when it has waited that long).  The due records follow no pattern, so that no branch depends on them. */
 AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlog) {
     const aoi_client c = *client; /* a copy, since stores of bytes may alias anything in memory */
     const aoi_tiers *tiers = c.tiers;
     const aoi_track *tracks = c.sync->tracks;
-    const uint32_t *numbers = c.sync->numbers, now = c.sync->now, stay = c.sync->stay;
+    const uint32_t *numbers = c.tracks, now = c.sync->now, stay = c.sync->stay;
     const uint64_t phase = (uint64_t)aoi_client_id(&c) * UINT64_C(0xD6E8FEB86659FD93);
     const uint32_t last = stay > TRACKS_AHEAD ? stay - TRACKS_AHEAD : 0;
     const bool odd = aoi_tick_after(c.sync->odd, c.synced);
     const bool late = tiered && (now - c.synced) >> tiers->unit >= AOI_MOST_UNITS; /* times may have wrapped */
     const uint8_t units = tiered ? aoi_units_of(tiers, now) : 0;
-    uint8_t *const lacks_of = c.stateful ? aoi_picture_lacks(&c) : NULL;
+    uint8_t *const lacks_of = c.lacks ? c.lacks : NULL;
     const unsigned fresh = aoi_lacks_fresh(&c);
     uint32_t *list = c.sync->due, n = 0;
     unsigned left = 0;
@@ -233,7 +232,7 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
             due |= lacks;
         }
         if (tiered) {
-            uint32_t tier = list[i], at = now + phase_of(tracks[track].id, phase);
+            uint32_t tier = c.sync->tier_of[i], at = now + phase_of(tracks[track].id, phase);
             uint8_t since = waited ? c.since[i] : units;
             unsigned now_due = (at * tiers->divides[tier] <= tiers->most[tier]) |
                                ((uint8_t)(units - since) + 1u >= tiers->periods[tier]) | (late & (waited != 0));
@@ -253,10 +252,10 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
 static void keep_waiting(const aoi_client *c) {
     const aoi_sync *y = c->sync;
     for (uint32_t i = y->stay; i < c->known; i++) {
-        unsigned old = c->flags[i], flags = mark_waiting(c, y->tracks + y->numbers[i], old, true), waited;
-        uint8_t *lacks = c->stateful ? aoi_picture_lacks(c) + i : NULL;
+        unsigned old = c->flags[i], flags = mark_waiting(c, y->tracks + c->tracks[i], old, true), waited;
+        uint8_t *lacks = c->lacks ? c->lacks + i : NULL;
         waited = (old & AOI_RECORD_WAITS) | (lacks ? *lacks : 0u);
-        if (lacks) *lacks = (uint8_t)mark_lacking(c, y->tracks + y->numbers[i], *lacks, aoi_lacks_fresh(c));
+        if (lacks) *lacks = (uint8_t)mark_lacking(c, y->tracks + c->tracks[i], *lacks, aoi_lacks_fresh(c));
         if (c->tiers && !waited) c->since[i] = aoi_units_of(c->tiers, y->now);
         c->flags[i] = (uint8_t)flags;
     }
@@ -266,7 +265,7 @@ static bool pack_due_record(aoi_client *c, uint32_t which) {
     const uint32_t i = which / 2;
     const bool due = which & 1, moved = due && c->flags[i] & AOI_RECORD_WAITS, touched = c->flags[i] & AOI_RECORD_TOUCH;
     if ((moved || touched) && !pack_update(c, i, moved, touched)) return false;
-    if (!due || !c->stateful || !aoi_picture_lacks(c)[i] || c->sync->writer.full) return true;
+    if (!due || !c->lacks || !c->lacks[i] || c->sync->writer.full) return true;
     if (!aoi_pack_lacking(c, i)) return false;
     if (c->sync->writer.full) c->sync->halved = i;
     return true;
@@ -301,7 +300,7 @@ static bool pack_most_urgent(aoi_client *c, uint32_t n) {
     if (!AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, n)) return false;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = y->due[k] / 2;
-        y->picks[k] = (aoi_pick){.weight = aoi_urgency(c, i), .id = y->tracks[y->numbers[i]].id, .record = y->due[k]};
+        y->picks[k] = (aoi_pick){.weight = aoi_urgency(c, i), .id = y->tracks[c->tracks[i]].id, .record = y->due[k]};
     }
     for (uint32_t k = 0, ready = 0; k < n && !y->writer.full; k++) {
         if (k == ready) ready = aoi_order_picks(y, k, n);
@@ -314,8 +313,8 @@ static bool pack_most_urgent(aoi_client *c, uint32_t n) {
 static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
     aoi_sync *y = c->sync;
     if (c->tiers && !measured && !aoi_measure(c, y->stay, scope)) return false;
-    if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, y->stay + (size_t)AOI_LANE)) return false;
-    if (c->tiers) aoi_find_tiers(c, scope, y->stay, y->due);
+    if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, y->stay + (size_t)1)) return false;
+    if (c->tiers && !aoi_find_tiers(c, scope, y->stay)) return false;
     aoi_lacks_own(c);
     bool backlog = false;
     uint32_t n = c->tiers ? list_due(c, true, &backlog) : list_due(c, false, &backlog);
@@ -341,31 +340,21 @@ static void put_gone_last(aoi_client *c) {
     c->sync->stay = stay;
 }
 
-/* Also swaps the entries of sync->numbers and, of records that stay, of sync->near2. */
+/* Also moves the entries of sync->near2 of records that stay. */
 static void put_cut_last(aoi_client *c) {
     aoi_sync *y = c->sync;
     uint32_t i = 0;
     while ((i = aoi_next_flagged(c->flags, i, y->stay, AOI_RECORD_CUT, false)) < y->stay) {
-        uint32_t number = y->numbers[i];
         aoi_picture_swap(c, i, --y->stay);
-        y->numbers[i] = y->numbers[y->stay];
-        y->numbers[y->stay] = number;
         y->near2[i] = y->near2[y->stay];
     }
-}
-
-static bool list_numbers(aoi_client *c) {
-    aoi_sync *y = c->sync;
-    if (!AOI_GROW(aoi_sync_memory(y), y->numbers, y->number_cap, c->count + (size_t)AOI_LANE)) return false;
-    aoi_numbers_spread(aoi_picture_tracks(c), c->count, y->numbers);
-    return true;
 }
 
 /* Prefetches the lists of knowers, which sending the message changes. */
 static void prefetch_gone(const aoi_client *c) {
     const aoi_sync *y = c->sync;
     for (uint32_t i = y->stay; i < c->known; i++) {
-        const aoi_track *t = y->tracks + y->numbers[i];
+        const aoi_track *t = y->tracks + c->tracks[i];
         for (uint32_t k = 0; k < t->knower_count && k < PREFETCHED; k += AOI_CACHE_LINE / sizeof *t->knowers)
             AOI_PREFETCH(t->knowers + k);
     }
@@ -377,7 +366,7 @@ static bool pack_gone_in_order(aoi_client *c, uint32_t n) {
     const uint32_t count = n + c->known - y->stay;
     if (!AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, count)) return false;
     for (uint32_t k = n, i = y->stay; k < count; k++, i++)
-        y->picks[k] = (aoi_pick){.id = y->tracks[y->numbers[i]].id, .record = i};
+        y->picks[k] = (aoi_pick){.id = y->tracks[c->tracks[i]].id, .record = i};
     for (uint32_t k = n, ready = n; k < count && !y->writer.full; k++) {
         if (k == ready) ready = aoi_order_picks(y, k, count);
         if (!pack_gone_record(c, y->picks[k].record)) return false;
@@ -399,9 +388,9 @@ static bool pack_appeared(aoi_client *c, uint32_t n) {
     if (c->bytes && n > 1 && !y->writer.full) {
         for (uint32_t k = 0; k < n; k++) {
             aoi_pick *p = y->picks + k;
-            p->weight = aoi_urgency(c, p->record) + aoi_track_priority(y, y->numbers[p->record]);
+            p->weight = aoi_urgency(c, p->record) + aoi_track_priority(y, c->tracks[p->record]);
             p->distance2 = aoi_client_distance2(c, p->record);
-            p->id = y->tracks[y->numbers[p->record]].id;
+            p->id = y->tracks[c->tracks[p->record]].id;
         }
     }
     for (uint32_t k = 0, ready = c->bytes ? 0 : n; k < n && !y->writer.full; k++) {
@@ -414,7 +403,7 @@ static bool pack_appeared(aoi_client *c, uint32_t n) {
 /* The time of records that are seen for the first time begins at this tick. */
 static void date_new(aoi_client *c) {
     const unsigned some = AOI_RECORD_SEEN | AOI_RECORD_SAW | AOI_RECORD_PIN;
-    for (uint32_t i = c->known; c->dated && i < c->count; i++)
+    for (uint32_t i = c->known; c->sent_at && i < c->count; i++)
         if ((c->flags[i] & some) == AOI_RECORD_SEEN) aoi_record_starts(c, i);
 }
 
@@ -422,7 +411,7 @@ static void date_new(aoi_client *c) {
 static void prefetch_picture(const aoi_client *c) {
     if (!c) return;
     if (c->next != AOI_NONE) AOI_PREFETCH(aoi_client_next(c));
-    for (int k = 0; k < 4; k++) AOI_PREFETCH(c->flags + k * AOI_CACHE_LINE);
+    for (int k = 0; k < 6; k++) AOI_PREFETCH(c->flags + k * AOI_CACHE_LINE);
 }
 
 static bool pack(aoi_client *c) {
@@ -442,7 +431,6 @@ static bool pack(aoi_client *c) {
     c->marked = c->changed || c->timed;
     if (c->changed) date_new(c);
     if (c->changed) put_gone_last(c);
-    if (!list_numbers(c)) return false;
     if (c->changed) {
         if (c->limit && !aoi_measure(c, c->count, &scope)) return false;
         uint32_t n = aoi_choose(c, &scope);
@@ -494,10 +482,11 @@ static void stop_times(uint8_t *since, uint32_t n, uint8_t units) {
 static void apply_updates(aoi_client *c) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint32_t now = c->sync->now, stay = c->sync->stay;
-    uint32_t *sent_at = aoi_picture_sent_at(c);
-    const uint32_t halved = c->dated ? c->sync->halved : AOI_NONE, halved_at = halved != AOI_NONE ? sent_at[halved] : 0;
+    uint32_t *sent_at = c->sent_at;
+    const uint32_t halved = c->sent_at ? c->sync->halved : AOI_NONE,
+                   halved_at = halved != AOI_NONE ? sent_at[halved] : 0;
     uint64_t waits = 0;
-    for (uint32_t i = 0; i < stay && c->dated; i++) sent_at[i] = c->flags[i] & AOI_RECORD_PLACED ? now : sent_at[i];
+    for (uint32_t i = 0; i < stay && c->sent_at; i++) sent_at[i] = c->flags[i] & AOI_RECORD_PLACED ? now : sent_at[i];
     if (halved != AOI_NONE) sent_at[halved] = halved_at; /* its state is as urgent as before */
     for (uint32_t i = 0; i < stay; i += sizeof waits) {
         uint64_t eight, mine = stay - i < 8 ? ~aoi_flags_from(stay - i) : ~UINT64_C(0);
@@ -528,12 +517,12 @@ static void apply(aoi_client *c) {
     aoi_sync *y = c->sync;
     bool left = y->writer.full && c->changed;
     if (c->timed) apply_updates(c);
-    if (c->stateful) aoi_apply_state(c);
+    if (c->lacks) aoi_apply_state(c);
     if (c->changed) {
         apply_gone(c, &left);
         apply_appeared(c, &left);
         settle_flags(c->flags, c->count);
-        if (c->viewed) memcpy(aoi_picture_saw(c), aoi_picture_sees(c), c->count);
+        if (c->sees) memcpy(c->saw, c->sees, c->count);
         y->overflows -= c->overflow;
         c->overflow = c->limit && c->known < c->count;
         y->overflows += c->overflow;

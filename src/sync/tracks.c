@@ -97,8 +97,7 @@ static void track_end(aoi_sync *y, uint32_t track) {
     t->entity = AOI_NONE;
     aoi_state_free(y, track);
     t->flags = (t->flags & (AOI_TRACK_FLAGS ^ AOI_TRACK_RANKED)) | AOI_TRACK_DEAD;
-    const aoi_numbers knowers = aoi_track_knowers(y, track);
-    for (uint32_t i = 0; i < t->knower_count; i++) aoi_client_changed(y->clients[aoi_number_at(knowers, i)]);
+    for (uint32_t i = 0; i < t->knower_count; i++) aoi_client_changed(y->clients[t->knowers[i]]);
     y->changes++;
     aoi_track_release(y, track);
 }
@@ -112,36 +111,31 @@ void aoi_tracks_left(aoi_layer *layer, uint32_t entity) {
 /* ---- clients that know it ---------------------------------------------------------------------------------------- */
 
 void aoi_track_free_knowers(aoi_sync *y, uint32_t track) {
-    const aoi_track *t = y->tracks + track;
-    aoi_resize(aoi_sync_memory(y), t->knowers, aoi_numbers_bytes(y->knower_caps[track], t->flags & AOI_TRACK_TALL), 0);
+    aoi_resize(aoi_sync_memory(y), y->tracks[track].knowers, y->knower_caps[track] * sizeof(uint32_t), 0);
 }
 
 /* Grows by a sixteenth: lists are many and mostly of a steady size. */
-bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track, uint32_t client) {
+bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
-    uint32_t cap = y->knower_caps[track];
-    const bool full = t->knower_count == cap, was = t->flags & AOI_TRACK_TALL, tall = was || aoi_is_tall(client);
-    if (!full && tall == was) return true;
-    if (full) cap += cap / 16 + LEAST_KNOWERS;
-    uint16_t *knowers = aoi_resize(aoi_sync_memory(y), NULL, 0, aoi_numbers_bytes(cap, tall));
+    const uint32_t cap = y->knower_caps[track], more = cap + cap / 16 + LEAST_KNOWERS;
+    if (t->knower_count < cap) return true;
+    uint32_t *knowers = aoi_resize(aoi_sync_memory(y), t->knowers, cap * sizeof *knowers, more * sizeof *knowers);
     if (!knowers) return false;
-    aoi_numbers_copy(aoi_numbers_in(knowers, cap, tall), aoi_track_knowers(y, track), t->knower_count);
-    aoi_track_free_knowers(y, track);
     t->knowers = knowers;
-    if (tall) t->flags |= AOI_TRACK_TALL;
-    y->knower_caps[track] = cap;
+    y->knower_caps[track] = more;
     return true;
 }
 
 void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client) {
-    aoi_number_put(aoi_track_knowers(y, track), y->tracks[track].knower_count++, client);
+    aoi_track *t = y->tracks + track;
+    t->knowers[t->knower_count++] = client;
 }
 
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client) {
-    const aoi_numbers knowers = aoi_track_knowers(y, track);
-    uint32_t last = y->tracks[track].knower_count - 1u, i = aoi_numbers_find(knowers, last + 1, client);
-    aoi_number_put(knowers, i, aoi_number_at(knowers, last));
-    y->tracks[track].knower_count = last & (MOST_KNOWERS - 1);
+    aoi_track *t = y->tracks + track;
+    const uint32_t last = t->knower_count - 1u;
+    t->knowers[aoi_lanes_find(t->knowers, last, client)] = t->knowers[last];
+    t->knower_count = last & (MOST_KNOWERS - 1);
 }
 
 /* ---- news -------------------------------------------------------------------------------------------------------- */
@@ -223,10 +217,9 @@ bool aoi_track_relocate(aoi_sync *y, uint32_t track) {
 
 static void queue_knowers(aoi_sync *y, uint32_t track) {
     const aoi_track *t = y->tracks + track;
-    const aoi_numbers knowers = aoi_track_knowers(y, track);
     if (t->moved != y->now && t->touched != y->now && t->stated != y->now) return;
     for (uint32_t i = 0; i < t->knower_count; i++) {
-        aoi_client *c = y->clients[aoi_number_at(knowers, i)];
+        aoi_client *c = y->clients[t->knowers[i]];
         if (!c->queued) aoi_client_queue(c, y->now);
     }
 }

@@ -27,7 +27,7 @@ static void explain_record(const aoi_client *c, uint32_t i, uint32_t track, aoi_
     out->seen = flags & AOI_RECORD_SEEN;
     out->pinned = flags & AOI_RECORD_PIN;
     out->moved = out->knows && flags & AOI_RECORD_WAITS;
-    out->waits = c->dated ? c->sync->now - aoi_picture_sent_at(c)[i] : 0;
+    out->waits = c->sent_at ? c->sync->now - c->sent_at[i] : 0;
     if (!aoi_record_stays(c, i)) out->why = out->knows ? AOI_SYNC_WHY_GOES : AOI_SYNC_WHY_UNSEEN;
     else if (out->knows) out->why = AOI_SYNC_WHY_KNOWN;
     else out->why = flags & AOI_RECORD_SAW || (out->pinned && !c->changed) ? kept_out(c, out) : AOI_SYNC_WHY_NEXT;
