@@ -100,9 +100,12 @@ enum { AOI_MOST_CORNERS = 64, AOI_MOST_LABEL = 255 };
 /* How a node treats one target instead of by the rule (aoi_override). */
 enum {
     AOI_BY_RULE = 0,
-    AOI_HIDE, /* the target is never seen */
-    AOI_SHOW, /* the target is always seen, at any distance */
-    AOI_MATCH /* kind and mask count as met; the target must still be inside the area */
+    AOI_HIDE,     /* the target is never seen */
+    AOI_SHOW,     /* the target is always seen, at any distance */
+    AOI_MATCH,    /* kind and mask count as met; the target must still be inside the area */
+    AOI_TELL_END, /* beside the others: when the target leaves the space, a leave about it comes even if it is not seen */
+    AOI_TELL_NO_END, /* ends that */
+    AOI_TELL_NOW     /* the same, and that leave comes now */
 };
 
 #define AOI_ALL_KINDS UINT64_MAX
@@ -133,7 +136,9 @@ typedef struct aoi_area { /* fields that the shape does not use are not read */
     int corners;
     bool layered; /* true: `layers` are used; false: the layers of the owner, in a question all */
     uint64_t layers;
-    bool silent;        /* the node answers questions but makes no events */
+    bool outside; /* of nodes only: the node sees what the area does not hold; with a margin the area holds on to what
+                           it held, so that the node sees a target between the borders unless that was inside before */
+    bool silent;  /* the node answers questions but makes no events */
     const char *label;  /* 1 to 255 bytes, copied: names the node in explanations, journals, viewers; NULL: aoi_set_area
                            keeps the present one.  Questions do not read it */
     uint64_t user_data; /* of the caller; a copy is in each event of the node */
@@ -254,7 +259,8 @@ AOI_API int aoi_set_facing(aoi_space *s, aoi_node n, double facing);
 AOI_API int aoi_set_mask(aoi_space *s, aoi_node n, uint64_t mask);
 
 /* Sets an exception for one pair: AOI_HIDE, AOI_SHOW, AOI_MATCH, or AOI_BY_RULE to end it; events are the exact
- * difference.  It ends with the node, the watcher or the target.  Nodes without overrides pay nothing for them.
+ * difference.  It ends with the node, the watcher or the target.  Nodes without overrides pay nothing for them.  The last
+ * three are for hosts that go on counting a target that is out of view; they do not change what is seen.
  * AOI_EGONE, AOI_ENOMEM; AOI_EVALUE: the target is the watcher itself, or `how` is another value. */
 AOI_API int aoi_override(aoi_space *s, aoi_node n, aoi_entity target, int how);
 
@@ -361,6 +367,7 @@ typedef struct aoi_explanation {
     bool pending;          /* an event of the pair waits */
     double d[3], distance; /* target minus watcher; without a watcher, node or target this and the rest are not set */
     int shape;
+    bool outside; /* of the node's area: `why` says where the target is, and the node sees what is outside */
     uint64_t kind, mask;
     uint64_t layers, node_layers; /* of the target; of the node */
     double extent;                /* of the target */

@@ -113,15 +113,17 @@
 
   const doubles = (c, n) => Array.from({ length: n }, () => c.double())
 
-  // An area as snapshots have it (docs/snapshot.md), with what goes with it: { area, mask, layers, silent, keeps, label }.
+  // An area as snapshots have it (docs/snapshot.md), with what goes with it: { area, outside, mask, layers, silent, keeps, label }.
   function readArea(c, dimensions) {
     let head = c.byte(), label = ''
     if (head === 7) {
       label = c.line()
       head = c.byte()
     }
+    const outside = head === 6
+    if (outside) head = c.byte()
     const area = { shape: SHAPES[head & 7] || fail('a shape is unknown') }, simple = (head & 7) < 2, { shape } = area
-    const it = { area, silent: (head & 8) > 0, keeps: (head & 32) > 0, label }
+    const it = { area, outside, silent: (head & 8) > 0, keeps: (head & 32) > 0, label }
     it.mask = head & 16 ? BigInt(c.varint()) : ALL
     it.layers = head & 128 ? BigInt(c.varint()) : undefined
     if (shape === 'box') area.extents = doubles(c, dimensions)

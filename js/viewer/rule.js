@@ -50,7 +50,7 @@
     if (how !== 'match' && !(BigInt.asUintN(64, BigInt(kind)) & it.mask)) return 'mask'
     if (!(looks.layers & layersOf(it, own))) return 'layers'
     if (holds(dims, it.area, w, t, looks.extent, false)) return 'inside'
-    return it.keeps && holds(dims, it.area, w, t, looks.extent, true) && saw() ? 'kept' : 'outside'
+    return it.keeps && holds(dims, it.area, w, t, looks.extent, true) && saw() !== it.outside ? 'kept' : 'outside'
   }
 
   const cross = (a, b, p) => (b[0] - a[0]) * (p.y - a[1]) - (b[1] - a[1]) * (p.x - a[0])
@@ -75,7 +75,7 @@
     return id === undefined ? null : { id, x: at('x'), y: at('y'), z: at('z') }
   }
 
-  const SEES = new Set(['shown', 'inside', 'kept'])
+  const SEES = new Set(['shown', 'inside', 'kept']), PLACES = new Set(['inside', 'kept', 'outside'])
 
   // As Lua writes numbers: %.14g, and whole ones with a decimal point, as Lua 5.3 and later do with floats.
   function luaNumber(v) {
@@ -161,7 +161,7 @@
       const own = world.looks_of(owner), looks = world.looks_of(target)
       Object.assign(e, { layers: looks.layers, node_layers: layersOf(it, own), extent: looks.extent })
       e.why = why(world.dimensions, it, own, target, w, t, e.kind, looks, saw)
-      e.sees = SEES.has(e.why)
+      e.sees = it.outside && PLACES.has(e.why) ? e.why === 'outside' : SEES.has(e.why)
       e.wall = e.sees && e.why !== 'shown' && it.walls !== undefined ? cut(world, it.walls, w, t) : null
       if (e.wall) [e.why, e.sees] = ['wall', false]
       if (it.linger && !e.sees && e.why !== 'self' && saw()) [e.why, e.sees] = ['lingers', true]
@@ -173,7 +173,7 @@
       e.reason = reason(e, it)
     }
     const high = world.dimensions === 3 ? `, dz ${luaNumber(e.dz || 0)}` : ''
-    const figures = e.distance === undefined ? '' : ` (${it.area.shape}, dx ${luaNumber(e.dx)}, dy ${luaNumber(e.dy)}${high}, ` +
+    const figures = e.distance === undefined ? '' : ` (${it.outside ? 'outside of a ' : ''}${it.area.shape}, dx ${luaNumber(e.dx)}, dy ${luaNumber(e.dy)}${high}, ` +
       `distance ${luaNumber(e.distance)}, kind ${signed(e.kind)}, mask ${signed(it.mask)}${looksText(e)})` + (e.wall ? `, by wall ${e.wall.id} at ${luaNumber(e.wall.x)}, ${luaNumber(e.wall.y)}` : '')
     const label = it && it.label ? ` '${it.label}'` : ''
     e.text = `Node ${node}${label} of entity ${owner} ${e.sees ? 'sees' : 'does not see'} entity ${target}: ${e.why}${figures}.`

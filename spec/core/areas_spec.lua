@@ -2,6 +2,7 @@
 local fixture = require "spec.support.fixture"
 
 local huge = math.huge
+local unpack = unpack or table.unpack
 
 for setup in fixture.all() do
   describe("areas on " .. setup.name, function()
@@ -27,6 +28,41 @@ for setup in fixture.all() do
       w:enter(2, w:at(4))
       assert.same({ "+1/1>2" }, w:take())
       assert.equal(5, w.space:radius(1, 1))
+    end)
+
+    it("may be the complement: what matches, and a twin without `outside` does not see", function()
+      for _, area in ipairs {
+        { radius = 5, margin = 3, mask = 2 }, { shape = "circle", radius = 5, keep = 7, mask = 2 },
+      } do
+        for _, node in ipairs { 1, 2 } do
+          if w.space:area(1, node) then w.space:remove_node(1, node) end
+          area.outside = node == 2
+          w.space:add_node(1, node, area, function() end)
+        end
+        local function compare(matches)
+          assert.is_true(w.space:check())
+          assert.equal(matches and not w.space:sees(1, 1, 2), w.space:sees(1, 2, 2))
+          assert.equal(w.space:explain(1, 1, 2).why, w.space:explain(1, 2, 2).why)
+        end
+        w.space:enter(2, unpack(w:at(1)))
+        compare(false)
+        w.space:move(2, unpack(w:at(6))) -- inside, and then between the borders, as a kind that does not count
+        w.space:set_kind(2, 2)
+        compare(true)
+        assert.is_true(w.space:sees(1, 2, 2))
+        for _, x in ipairs { 1, 6, 20, 6, 1, 6 } do
+          w.space:move(2, unpack(w:at(x)))
+          compare(true)
+          w.space:flush()
+        end
+        assert.is_false(w.space:sees(1, 2, 2))
+        w.space:set_layers(2, 2)
+        compare(false)
+        w.space:leave(2)
+      end
+      local x = w:at(0)
+      x[#x + 1] = { radius = 5, outside = true }
+      assert.error_matches(function() w.space:near(unpack(x)) end, "'outside' is for the nodes of a space only")
     end)
 
     it("may be circles, edge included", function()

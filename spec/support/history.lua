@@ -110,7 +110,7 @@ local function generate(o, random)
   local op = {
     name = random(names), id = id_of(random(count)), node_id = random { 1, 2, -3 },
     goal = goal(o, random), kind = random(2) == 1 and random(kinds) or nil, mask = random(masks),
-    area = area(o, random), radius = o.scenario.radius(random),
+    area = random_area.of_node(random, o.scenario, o.dimensions, masks), radius = o.scenario.radius(random),
     hears = random { "both", "both", "both", "table", "enter", "leave", "none" }, rows = {},
     facing = random_area.facing(random), other = id_of(random(count)), how = random { "hide", "show", "match", false },
     again = random(5) == 1, offset = {},
@@ -376,7 +376,10 @@ end
 function Play:flush()
   self.model:deliver()
   local rounds = 0
-  while not self:attempt(function() self.space:flush() end) do
+  while not self:attempt(function()
+    self.model:hold()
+    self.space:flush()
+  end) do
     rounds = rounds + 1
     if rounds > 1000 then self:differ "flush never comes to an end" end
   end
@@ -398,6 +401,7 @@ function Play:drain()
     got[#got + 1] = Model.text { kind = kind, watcher = buf[i + 1], target = buf[i + 2], node_id = buf[i + 3] }
   end
   for i, e in ipairs(self.model:drain()) do expected[i] = Model.text(e) end
+  self.model:hold()
   self.events = self.events + n
   self.calls = 0
   got, expected = sorted_text(got), sorted_text(expected)

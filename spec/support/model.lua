@@ -4,6 +4,7 @@
 --   entities[id].nodes[n]   { id, watcher, area, seen, overrides }
 --   node.seen[entity]       true while the node sees that entity (the object: one life of an id)
 --   node.overrides[entity]  "hide", "show" or "match"
+--   node.held[entity]       of an area with `outside`: true while it holds the entity; held_then: at the last delivery
 --   moved                   in a deferred space: entities that have moved and nodes that have turned, not judged yet
 --   pending                 events not delivered yet, each with its call and its turn: the calls that a deferred space
 --                           collects for one delivery share a turn, every other call has its own
@@ -39,8 +40,10 @@ local function doubles(position, dimensions)
   return copy
 end
 
--- Whether the node saw the target at the last delivery, which of a deferred space lies back: an event that waits tells.
+-- Whether the node saw the target at the last delivery, which of a deferred space lies back: an event that waits tells;
+-- with `outside`, whether the area held it.
 local function saw(self, node, target)
+  if node.area.outside then return (self.deferred and node.held_then or node.held)[target] end
   if self.deferred then
     for _, e in ipairs(self.pending) do
       if e.node == node and e.life == target then return e.kind == "leave" end
@@ -49,6 +52,7 @@ local function saw(self, node, target)
   return node.seen[target]
 end
 
+-- Whether it is seen; with `outside` also whether the area holds it.
 local function visible(self, node, target)
   local area, how = node.area, node.overrides[target]
   if target == node.watcher or how == "hide" then return false end
@@ -56,7 +60,8 @@ local function visible(self, node, target)
   if how ~= "match" and not bits.meet(target.kind, area.mask) then return false end
   if not bits.meet(target.layers, area.layers or node.watcher.layers) then return false end
   local w, t, e = node.watcher.position, target.position, target.extent
-  return shapes.holds(area, w, t, e) or (shapes.holds_still(area, w, t, e) and saw(self, node, target)) or false
+  local holds = shapes.holds(area, w, t, e) or (shapes.holds_still(area, w, t, e) and saw(self, node, target)) or false
+  return holds ~= (area.outside or false), holds
 end
 
 -- The queue ----------------------------------------------------------------------------------------------------------
@@ -98,7 +103,8 @@ local function settle(self, touched, leaves)
   local enters = {}
   leaves = leaves or {}
   local function look(node, target)
-    local had, sees = node.seen[target] or false, visible(self, node, target)
+    local had, sees, holds = node.seen[target] or false, visible(self, node, target)
+    node.held[target] = node.area.outside and holds or nil
     if had and not sees then
       leaves[#leaves + 1] = event(self, "leave", node, target)
       node.seen[target] = nil
@@ -145,6 +151,18 @@ end
 function Model:deliver()
   judge_moves(self)
   for _, e in ipairs(self.deferred and self.pending or {}) do e.turn = self.calls end
+  self:hold()
+end
+
+-- What areas with `outside` hold now is what they held at the last delivery.
+function Model:hold()
+  judge_moves(self)
+  for _, watcher in pairs(self.entities) do
+    for _, node in pairs(watcher.nodes) do
+      node.held_then = {}
+      for target in pairs(node.held) do node.held_then[target] = true end
+    end
+  end
 end
 
 -- Calls: each returns its own list of events, as if nothing had been pending ------------------------------------------
@@ -299,7 +317,7 @@ function Model:add_node(id, node_id, area, hears)
   assert(not watcher.nodes[node_id], "model: node twice")
   local node = {
     id = node_id, watcher = watcher, area = shapes.copy(area), overrides = {},
-    hears = hears or { enter = true, leave = true }, seen = {},
+    hears = hears or { enter = true, leave = true }, seen = {}, held = {}, held_then = {},
   }
   watcher.nodes[node_id] = node
   return settle(self, { [node] = true })
@@ -321,7 +339,11 @@ local function change_area(self, id, node_id, change)
 end
 
 function Model:set_area(id, node_id, area)
-  return change_area(self, id, node_id, function(node) node.area = shapes.copy(area) end)
+  return change_area(self, id, node_id, function(node)
+    local was = node.area.outside
+    node.area = shapes.copy(area)
+    if was ~= node.area.outside then node.held, node.held_then = {}, {} end
+  end)
 end
 
 function Model:set_radius(id, node_id, radius, keep)
@@ -549,7 +571,10 @@ function Model:explain(id, node_id, target)
   if how == "show" then return true, "shown" end
   if how ~= "match" and not bits.meet(other.kind, node.area.mask) then return false, "mask" end
   if not bits.meet(other.layers, node.area.layers or node.watcher.layers) then return false, "layers" end
-  if shapes.holds(node.area, node.watcher.position, other.position, other.extent) then return true, "inside" end
+  if shapes.holds(node.area, node.watcher.position, other.position, other.extent) then
+    return not node.area.outside, "inside"
+  end
+  if node.area.outside then return node.seen[other] or false, node.held[other] and "kept" or "outside" end
   if node.seen[other] then return true, "kept" end
   return false, "outside"
 end

@@ -87,4 +87,11 @@ function random_area.make(random, scenario, dimensions, masks)
   return area
 end
 
+-- The same of a node, which may see what is outside.
+function random_area.of_node(random, ...)
+  local area = random_area.make(random, ...)
+  if type(area) == "table" and random(5) == 1 then area.outside = true end
+  return area
+end
+
 return random_area

@@ -21,7 +21,7 @@ end
 function shapes.copy(area)
   if type(area) == "number" then area = { radius = area } end
   local copy = { shape = area.shape or "square", mask = area.mask or bits.all, has_mask = area.mask ~= nil }
-  copy.layers = area.layers
+  copy.layers, copy.outside = area.layers, area.outside or nil
   for _, name in ipairs { "radius", "keep", "margin", "half_height", "facing", "angle" } do
     copy[name] = area[name] and area[name] * 1.0
   end
@@ -105,7 +105,9 @@ function shapes.text(area)
     end
     return v and ("%.17g"):format(v) or "-"
   end
-  local text = { a.shape, "mask", bits.id(a.mask), "layers", a.layers and bits.id(a.layers) or "-" }
+  local text = {
+    a.outside and "outside of" or "", a.shape, "mask", bits.id(a.mask), "layers", a.layers and bits.id(a.layers) or "-",
+  }
   local named = a.shape == "square" or a.shape == "circle"
   local keep = named and (a.keep or a.radius + a.margin) or nil
   for _, item in ipairs {

@@ -157,13 +157,13 @@ local function history(engine, dimensions, delivery, random, options, rounded)
       for _, other in ipairs((space:nodes(id))) do
         if other == node then return end
       end
-      local area = random_area.make(random, SCENARIO, dimensions, { 1, 2, 3 })
+      local area = random_area.of_node(random, SCENARIO, dimensions, { 1, 2, 3 })
       if type(area) == "table" then area.layers = random { 1, 3, false } or nil end
       space:add_node(id, node, area, on)
     end,
     function(id)
       if node_of(id) then
-        space:set_area(id, node_of(id), random_area.make(random, SCENARIO, dimensions, { 1, 3 }))
+        space:set_area(id, node_of(id), random_area.of_node(random, SCENARIO, dimensions, { 1, 3 }))
       end
     end,
     function(id)

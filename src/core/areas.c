@@ -85,10 +85,29 @@ static void unindex_node(aoi_space *s, uint32_t node) {
     else remove_unbounded(s, node);
 }
 
+/* ---- nodes that see what is outside ------------------------------------------------------------------------------ */
+
+static bool outside_ready(aoi_space *s, bool outside) {
+    return !outside || AOI_GROW(&s->world.memory, s->outside_nodes, s->outside_cap, s->outside_count + (size_t)1);
+}
+
+/* Lists a node, or takes it off the list, as it becomes `outside` or ceases to be. */
+static void list_outside(aoi_space *s, uint32_t node, bool was, bool is) {
+    if (was == is) return;
+    if (is) {
+        s->outside_nodes[s->outside_count++] = node;
+        return;
+    }
+    uint32_t i = s->outside_count - 1;
+    while (s->outside_nodes[i] != node) i--;
+    s->outside_nodes[i] = s->outside_nodes[--s->outside_count];
+}
+
 /* The node is no longer in its owner's chain, and all leaves of its pairs are recorded. */
 void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
     unindex_node(s, node);
+    list_outside(s, node, n->outside, false);
     s->node_count--;
     aoi_area_state was = aoi_state_of(s, node);
     s->unbounded_positional -= is_unbounded_positional(&was);
@@ -110,6 +129,7 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     n->reach[1] = is->reach[1];
     n->mask = is->mask;
     n->shape = is->shape;
+    n->outside = is->outside;
     if (is->layered) s->node_layers[node] = is->layers;
     n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES | AOI_NODE_LAYER | AOI_NODE_INDEXED;
     if (is->margined) n->flags |= AOI_NODE_KEEPS;
@@ -129,7 +149,7 @@ static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const ao
     aoi_world *w = &s->world;
     uint32_t node = next_slot(s);
     char *label;
-    if (is->layered && !aoi_node_layers_ready(s, node)) return AOI_NONE;
+    if (!outside_ready(s, is->outside) || (is->layered && !aoi_node_layers_ready(s, node))) return AOI_NONE;
     if (node == w->node_top) {
         if (!node_ready(w, node)) return AOI_NONE;
         w->nodes[node].generation = s->node_generation;
@@ -175,6 +195,7 @@ static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, new_area *a, 
     aoi_chain_add(&s->world, &s->chains, node);
     s->node_count++;
     s->unbounded_positional += is_unbounded_positional(is);
+    list_outside(s, node, false, is->outside);
     return AOI_OK;
 }
 
@@ -195,7 +216,7 @@ static int silence_of(const aoi_area *area) {
 static int add_one(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, new_area a, aoi_node *out) {
     uint32_t owner = aoi_entity_slot(s, handle), node;
     if (owner == AOI_NONE) return AOI_EGONE;
-    if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
+    if (aoi_area_fault(s->world.dims, area) || (area->outside && a.flags & AOI_NODE_LAYER)) return AOI_EVALUE;
     if (!AOI_IS_NULL(aoi_find_node(s, handle, node_id))) return AOI_EEXIST;
     if (!aoi_begin(s) || !aoi_area_resolve(&s->world, area, &a.is)) return AOI_ENOMEM;
     aoi_queue_only_new(&s->queue);
@@ -242,7 +263,7 @@ bool aoi_restore_gone_node(aoi_space *s, int64_t node_id, uint64_t user_data, ui
 int aoi_adopt_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, const int64_t *seen,
                    size_t count, aoi_node *out) {
     aoi_memory *m = &s->world.memory;
-    if (!count) return aoi_add_node(s, handle, node_id, area, out);
+    if (!count && !area->outside) return aoi_add_node(s, handle, node_id, area, out);
     size_t marks = (s->world.entity_top + (size_t)63) / 64;
     if (count > SIZE_MAX / sizeof(int64_t) - marks) return AOI_ENOMEM;
     size_t size = count * sizeof(int64_t) + marks * sizeof(uint64_t);
@@ -351,7 +372,7 @@ static int change_area(aoi_space *s, uint32_t node, aoi_area_state *is) {
     if (!aoi_begin(s)) return AOI_ENOMEM;
     aoi_area_state was = aoi_state_of(s, node);
     char *label;
-    if (is->layered && !aoi_node_layers_ready(s, node)) return AOI_ENOMEM;
+    if (!outside_ready(s, is->outside) || (is->layered && !aoi_node_layers_ready(s, node))) return AOI_ENOMEM;
     if (!aoi_label_copy(s, node, is->label, &label)) return AOI_ENOMEM;
     if (!is->layered) is->layers = aoi_layers_of(s, s->world.nodes[node].owner);
     aoi_judge_node(s, node, &was, is);
@@ -362,6 +383,7 @@ static int change_area(aoi_space *s, uint32_t node, aoi_area_state *is) {
     }
     s->unbounded_positional -= is_unbounded_positional(&was);
     set_state(s, node, is);
+    list_outside(s, node, was.outside, is->outside);
     if (was.mask != is->mask) aoi_mask_changed(s, node);
     s->unbounded_positional += is_unbounded_positional(is);
     if (label) aoi_label_put(s, node, label);
@@ -375,7 +397,8 @@ static int set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
     uint32_t node = aoi_node_slot(s, handle);
     aoi_area_state is;
     if (node == AOI_NONE) return AOI_EGONE;
-    if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
+    if (aoi_area_fault(s->world.dims, area) || (area->outside && s->world.nodes[node].flags & AOI_NODE_LAYER))
+        return AOI_EVALUE;
     if (!aoi_area_resolve(&s->world, area, &is)) return AOI_ENOMEM;
     const aoi_shape *was = s->world.areas[node].shape;
     is.area.user_data = s->world.areas[node].user_data;
@@ -434,16 +457,20 @@ int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
 static int override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
     uint32_t node = aoi_node_slot(s, handle), t = aoi_entity_slot(s, target);
     if (node == AOI_NONE || t == AOI_NONE) return AOI_EGONE;
-    if (how < AOI_BY_RULE || how > AOI_MATCH || s->world.nodes[node].owner == t) return AOI_EVALUE;
-    if (aoi_override_of(s, node, t) == how) return AOI_OK;
+    if (how < AOI_BY_RULE || how > AOI_TELL_NOW || s->world.nodes[node].owner == t) return AOI_EVALUE;
+    if (how > AOI_MATCH && s->world.nodes[node].flags & AOI_NODE_LAYER) return AOI_EVALUE;
+    const int had = aoi_overrides_get(&s->overrides, node, t), told = had & AOI_TOLD;
+    const int now = how > AOI_MATCH ? (had - told) | (how == AOI_TELL_END ? AOI_TOLD : 0) : how | told;
+    if (now == had) return AOI_OK;
     if (!aoi_begin(s)) return AOI_ENOMEM;
-    if (aoi_overrides_reserve(&s->world.memory, &s->overrides)) aoi_judge_override(s, node, t, how);
-    else s->world.failed = true;
+    if (!aoi_overrides_reserve(&s->world.memory, &s->overrides)) s->world.failed = true;
+    else if (how <= AOI_MATCH) aoi_judge_override(s, node, t, how);
+    else if (how == AOI_TELL_NOW) aoi_record_end(s, node, t);
     if (s->world.failed) {
         aoi_rollback(s);
         return AOI_ENOMEM;
     }
-    aoi_overrides_set(&s->overrides, node, t, how);
+    aoi_overrides_set(&s->overrides, node, t, now);
     if (!aoi_overrides_count(&s->overrides)) aoi_overrides_free(&s->world.memory, &s->overrides);
     s->world.nodes[node].flags &= (uint8_t)~AOI_NODE_OVERRIDES;
     if (aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node))

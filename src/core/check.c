@@ -89,7 +89,11 @@ static const char *check_kept(aoi_space *s) {
     for (uint32_t n = 0; n < w->node_top && s->kept.count; n++) {
         if (!aoi_is_live(w->nodes[n].generation)) continue;
         for (uint32_t e = 0; e < w->entity_top; e++) {
-            if (!aoi_is_live(w->entities[e].generation) || !aoi_pair_table_has(&s->kept, n, e)) continue;
+            if (!aoi_is_live(w->entities[e].generation)) continue;
+            bool changed = aoi_pair_table_has(&s->kept, n, e | AOI_PAIR_CHANGED);
+            if (changed && !(s->deferred && w->nodes[n].outside)) return "a pair is marked that needs no mark";
+            count += changed;
+            if (!aoi_pair_table_has(&s->kept, n, e)) continue;
             count++;
             if (checked_zone(s, n, e) != AOI_BETWEEN)
                 return aoi_wrong(s, "node %lld of entity %lld keeps %lld, which is not between its borders",
@@ -106,7 +110,7 @@ static const char *check_overrides(aoi_space *s) {
     uint32_t flagged = 0, live = 0;
     for (uint32_t i = 0; i < s->overrides.top; i++) {
         const aoi_override_record *r = s->overrides.records + i;
-        if (r->how == AOI_BY_RULE) continue;
+        if (!r->how) continue;
         live += aoi_is_live(w->nodes[r->end[0]].generation) && aoi_is_live(w->entities[r->end[1]].generation);
         flagged += (w->nodes[r->end[0]].flags & AOI_NODE_OVERRIDES) != 0;
     }
@@ -159,7 +163,7 @@ static const char *check_watchers(aoi_space *s) {
         for (uint32_t n = 0; n < w->node_top; n++) {
             const aoi_node_record *k = w->nodes + n;
             if (!aoi_is_live(k->generation) || k->owner == e) continue;
-            if (in_reach(s, n, e) && !is_hit_once(w, n))
+            if ((k->outside || in_reach(s, n, e)) && !is_hit_once(w, n))
                 return aoi_wrong(s, "the grid does not find node %lld of entity %lld around entity %lld",
                                  (long long)k->node_id, (long long)w->entities[k->owner].id,
                                  (long long)w->entities[e].id);

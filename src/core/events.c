@@ -10,7 +10,10 @@ size_t aoi_pending(const aoi_space *s) {
 int aoi_flush(aoi_space *s) {
     if (!s->deferred) return AOI_OK;
     bool settled = aoi_settle(s);
-    if (settled) aoi_queue_leaves_first(&s->world.memory, &s->queue);
+    if (settled) {
+        aoi_queue_leaves_first(&s->world.memory, &s->queue);
+        if (s->changed_count) aoi_forget_changed(s);
+    }
     return aoi_logged(s, &(aoi_call){.call = AOI_CALL_FLUSH, .result = settled ? AOI_OK : AOI_ENOMEM});
 }
 

@@ -26,9 +26,9 @@ static int why_of(const aoi_space *s, uint32_t node, uint32_t target) {
     if (how == AOI_SHOW) return AOI_WHY_SHOWN;
     if (!aoi_meets(how, aoi_kind_of(s, target), n->mask)) return AOI_WHY_MASK;
     if (!aoi_layers_meet(s, node, target)) return AOI_WHY_LAYERS;
-    if (!aoi_node_sees(s, node, target)) return AOI_WHY_OUTSIDE;
     aoi_zone z = aoi_pair_zone(s, node, target, aoi_position_now(s, n->owner), aoi_position_now(s, target));
-    return z == AOI_INSIDE ? AOI_WHY_INSIDE : AOI_WHY_KEPT;
+    if (z == AOI_INSIDE) return AOI_WHY_INSIDE;
+    return z == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target) ? AOI_WHY_KEPT : AOI_WHY_OUTSIDE;
 }
 
 bool aoi_is_pending(const aoi_event_queue *q, int64_t watcher, int64_t node_id, int64_t target) {
@@ -53,7 +53,8 @@ void aoi_explain(aoi_space *s, int64_t watcher, int64_t node_id, int64_t target,
     const double *from = aoi_position_now(s, w.index), *to = aoi_position_now(s, t.index);
     for (int a = 0; a < s->world.dims; a++) out->d[a] = to[a] - from[a];
     out->distance = sqrt(aoi_distance2(s->world.dims, from, to));
-    out->sees = out->why == AOI_WHY_SHOWN || out->why == AOI_WHY_INSIDE || out->why == AOI_WHY_KEPT;
+    out->sees = aoi_node_sees(s, node, t.index);
+    out->outside = s->world.nodes[node].outside;
     out->shape = s->world.nodes[node].shape;
     out->kind = aoi_kind_of(s, t.index);
     out->layers = aoi_layers_of(s, t.index);

@@ -49,7 +49,7 @@ int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_
     aoi_world *w = &s->world;
     aoi_area_state is;
     double reach[2];
-    if (!aoi_finite(s, pos) || aoi_area_fault(w->dims, area)) return AOI_EVALUE;
+    if (!aoi_finite(s, pos) || aoi_area_fault(w->dims, area) || area->outside) return AOI_EVALUE;
     if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, area, &is)) return AOI_ENOMEM;
     aoi_near_reach(&is, reach);
     aoi_find_targets(s, pos, reach);

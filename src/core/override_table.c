@@ -37,7 +37,7 @@ static uint32_t override_head(const aoi_override_table *t, int chain, uint32_t s
 
 int aoi_overrides_get(const aoi_override_table *t, uint32_t node, uint32_t target) {
     uint32_t i = find_override(t, node, target);
-    return i == AOI_NONE ? AOI_BY_RULE : t->records[i].how;
+    return i == AOI_NONE ? 0 : t->records[i].how;
 }
 
 const aoi_override_record *aoi_overrides_first(const aoi_override_table *t, int chain, uint32_t slot) {

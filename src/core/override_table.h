@@ -1,4 +1,4 @@
-/* override_table.h - exceptions for single pairs of node and target: hide, show, match.
+/* override_table.h - exceptions for single pairs of node and target: hide, show, match; and whose end is told.
  *
  *               target A      target B
  *   node 1 ----[1,A hide]----[1,B show]--     each record is in two chains, of its node and of its target, whose heads
@@ -17,8 +17,14 @@ typedef struct aoi_override_record {
     uint32_t end[AOI_OVERRIDE_CHAINS]; /* node, target */
     uint32_t next[AOI_OVERRIDE_CHAINS],
         prev[AOI_OVERRIDE_CHAINS]; /* next[0] of an unused record: the next unused one */
-    int how;                       /* AOI_BY_RULE: unused */
+    int how;                       /* AOI_HIDE ..., and AOI_TOLD; 0: unused */
 } aoi_override_record;
+
+enum { AOI_TOLD = 4 }; /* bit: the node is told the end of the target, seen or not */
+
+static inline int aoi_how_of(const aoi_override_record *r) {
+    return r->how & ~AOI_TOLD;
+}
 
 typedef struct aoi_override_table {
     aoi_override_record *records;
@@ -35,8 +41,8 @@ static inline uint32_t aoi_overrides_count(const aoi_override_table *t) {
     return t->pairs.count;
 }
 
-int aoi_overrides_get(const aoi_override_table *t, uint32_t node, uint32_t target); /* AOI_BY_RULE: none */
-/* After a reserve; cannot fail.  AOI_BY_RULE removes the override. */
+int aoi_overrides_get(const aoi_override_table *t, uint32_t node, uint32_t target); /* as in the record; 0: none */
+/* After a reserve; cannot fail.  0 removes the override. */
 void aoi_overrides_set(aoi_override_table *t, uint32_t node, uint32_t target, int how);
 
 /* The first record of a node, or of a target, and the one that follows another in that chain; NULL: none. */

@@ -1,4 +1,7 @@
-/* pair_table.h - a set of pairs (node, target): those that are seen only because they were seen before.
+/* pair_table.h - a set of pairs (node, target): those that the area holds only because it held them before.
+ *
+ * With AOI_PAIR_CHANGED in the target: the area of a node that sees what is outside holds the target and did not at the
+ * last delivery, or the other way round.  Other nodes need no such mark: there a waiting event says the same.
  *
  * It is a hash index (base/hash_index.h) whose value is the target, and whose hash of both is such that the node follows
  * from it and the target: a slot of 8 bytes is all that a pair takes. */
@@ -6,6 +9,8 @@
 #define AOI_PAIR_TABLE_H
 
 #include "base/hash_index.h"
+
+#define AOI_PAIR_CHANGED UINT32_C(0x80000000)
 
 static inline uint64_t aoi_pair_key(uint32_t node, uint32_t target) {
     return (uint64_t)node << 32 | target;

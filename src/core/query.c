@@ -31,12 +31,23 @@ static void find_among_few(aoi_space *s) {
     s->world.steps += w->node_top;
 }
 
+/* Nodes that see what is outside of their areas see nearly all: every one is a hit, once. */
+static void find_outside(aoi_space *s) {
+    aoi_world *w = &s->world;
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < w->hit_count; i++)
+        if (!w->nodes[w->hits[i]].outside) w->hits[others++] = w->hits[i];
+    w->hit_count = others;
+    for (uint32_t i = 0; i < s->outside_count; i++) aoi_add_hit(w, s->outside_nodes[i]);
+}
+
 void aoi_find_nodes(aoi_space *s, const double *at, double extent, bool idle, bool by_index) {
     aoi_world *w = &s->world;
     w->hit_count = 0;
     if (w->node_top <= AOI_FEW_WATCHERS && !by_index) find_among_few(s);
     else aoi_grid_watchers(&s->index.grid, &(aoi_grid_target){at, at, extent, 0, true}, idle);
     for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home) aoi_add_hit(w, n);
+    if (s->outside_count) find_outside(s);
 }
 
 void aoi_find_watchers(aoi_space *s, uint32_t entity, double extent, bool idle, bool by_index) {
@@ -65,7 +76,8 @@ bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target) {
     if (how == AOI_SHOW) return true;
     if (target == n->owner || !aoi_pair_meets(s, node, target)) return false;
     aoi_zone z = aoi_pair_zone(s, node, target, aoi_position_now(s, n->owner), aoi_position_now(s, target));
-    return z == AOI_INSIDE || (z == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target));
+    bool held = z == AOI_INSIDE || (z == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target));
+    return held != n->outside;
 }
 
 /* Whether the node sees a hit of the index, after all movers are judged.  Pairs with AOI_SHOW follow from the overrides
@@ -118,7 +130,7 @@ int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) 
     const aoi_node_record *n = w->nodes + node;
     const aoi_override_record *r;
     size_t shown = n->flags & AOI_NODE_OVERRIDES ? aoi_overrides_count(&s->overrides) : 0;
-    aoi_find_targets(s, w->entities[n->owner].pos, n->reach);
+    aoi_find_targets(s, w->entities[n->owner].pos, aoi_seen_reach(n->reach, n->outside));
     if (!aoi_answer_ready(s, w->hit_count + shown, false)) return AOI_ENOMEM;
     if (box_decides(s, n)) answer_in_box(s, n);
     else
@@ -126,7 +138,7 @@ int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) 
             if (is_found(s, node, w->hits[i])) s->ids_out[s->answer_count++] = w->entities[w->hits[i]].id;
     r = shown ? aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node) : NULL;
     for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r))
-        if (r->how == AOI_SHOW) s->ids_out[s->answer_count++] = w->entities[r->end[1]].id;
+        if (aoi_how_of(r) == AOI_SHOW) s->ids_out[s->answer_count++] = w->entities[r->end[1]].id;
     return aoi_give(s, ids, count);
 }
 
@@ -150,7 +162,7 @@ int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int6
     for (uint32_t i = 0; i < w->hit_count; i++) answer_viewer(s, w->hits[i], is_found(s, w->hits[i], e));
     r = shown ? aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_TARGET, e) : NULL;
     for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_TARGET, r))
-        answer_viewer(s, r->end[0], r->how == AOI_SHOW);
+        answer_viewer(s, r->end[0], aoi_how_of(r) == AOI_SHOW);
     *nodes = s->nodes_out;
     return aoi_give(s, ids, count);
 }
@@ -163,7 +175,8 @@ int aoi_overrides(aoi_space *s, aoi_node handle, const int64_t **targets, const 
     r = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
     for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) {
         s->ids_out[s->answer_count] = s->world.entities[r->end[1]].id;
-        s->nodes_out[s->answer_count++] = r->how;
+        s->nodes_out[s->answer_count] = aoi_how_of(r);
+        s->answer_count += aoi_how_of(r) != AOI_BY_RULE;
     }
     *hows = s->nodes_out;
     return aoi_give(s, targets, count);

@@ -258,6 +258,8 @@ static void resolve(int dims, const aoi_area *a, aoi_shape *p, aoi_area_state *o
         fill_shape(p, dims, a);
         resolve_other(dims, a, p, out);
     } else resolve_round_or_square(a, out);
+    out->outside = a->outside;
+    out->margined |= a->outside; /* the rule decides, not the box */
     out->area.user_data = a->user_data;
     out->label = a->label;
 }
@@ -273,6 +275,7 @@ bool aoi_area_borrow(aoi_memory *m, aoi_shape **scratch, int dims, const aoi_are
 void aoi_area_describe(const aoi_area_state *is, aoi_area *out) {
     const aoi_shape *p = is->area.shape;
     *out = (aoi_area){.shape = is->shape, .mask = is->mask, .radius = is->area.radius, .user_data = is->area.user_data};
+    out->outside = is->outside;
     out->layered = is->layered;
     out->layers = is->layered ? is->layers : 0;
     if (!p) {

@@ -28,7 +28,8 @@ typedef struct aoi_area_state {
     aoi_area_record area;
     uint64_t mask;
     uint8_t shape;
-    bool margined; /* it has a zone BETWEEN */
+    bool margined; /* it has a zone BETWEEN, or is `outside` */
+    bool outside;  /* the node sees what the area does not hold */
     bool layered;  /* it has layers of its own, not those of its owner */
     uint64_t layers;
     double reach[2];

@@ -114,7 +114,11 @@ struct aoi_space {
     uint8_t stage;   /* of the movers: AOI_STAGE_NOTED ... */
     bool half_moved; /* movers[moved] is at its new place in the index, at its old one in its record */
     aoi_event_queue queue;
-    aoi_index kept; /* pairs that are seen in the zone BETWEEN */
+    uint32_t *outside_nodes; /* those that see what is outside of their areas */
+    uint32_t outside_cap, outside_count;
+    aoi_index kept;         /* pairs that areas hold in the zone BETWEEN, and those marked AOI_PAIR_CHANGED */
+    aoi_candidate *changed; /* what may be marked, in a deferred space */
+    uint32_t changed_cap, changed_count;
     aoi_override_table overrides;
     uint64_t *entity_layers, *node_layers; /* NULL, or shorter than the records: the rest is on the first layer */
     uint32_t entity_layers_cap, node_layers_cap;
@@ -255,7 +259,7 @@ const char *aoi_check_looks(aoi_space *s);
 
 static inline int aoi_override_of(const aoi_space *s, uint32_t node, uint32_t target) {
     bool any = s->world.nodes[node].flags & AOI_NODE_OVERRIDES;
-    return any ? aoi_overrides_get(&s->overrides, node, target) : AOI_BY_RULE;
+    return any ? aoi_overrides_get(&s->overrides, node, target) & ~AOI_TOLD : AOI_BY_RULE;
 }
 
 /* Whether the override and the mask let a node see a target of this kind by its position. */
@@ -347,6 +351,7 @@ static inline bool aoi_begin(aoi_space *s) {
 static inline aoi_mark aoi_mark_of(const aoi_space *s) {
     return (aoi_mark){s->queue.top, s->queue.undo_count, s->undo_count, s->sighting_count};
 }
+void aoi_forget_changed(aoi_space *s); /* a delivery: what areas hold now is what they held */
 void aoi_rollback_to(aoi_space *s, aoi_mark mark);
 void aoi_rollback(aoi_space *s); /* the whole call */
 void aoi_commit(aoi_space *s);
@@ -360,6 +365,8 @@ void aoi_judge_entered(aoi_space *s, const aoi_ranked *entered, size_t n);
 void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, const aoi_area_state *is);
 /* A pair whose override becomes this one. */
 void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how);
+/* A leave about the end of a target that the node may not see. */
+void aoi_record_end(aoi_space *s, uint32_t node, uint32_t target);
 typedef struct aoi_seen { /* targets that an adopted node has seen */
     const int64_t *ids;   /* in any order, also several times */
     size_t count;
@@ -423,6 +430,11 @@ static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
 /* ---- the grid's lookups, with unbounded nodes and large entities ------------------------------------------------- */
 
 void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* into world.hits */
+/* How far around a node targets are that it may see. */
+static inline const double *aoi_seen_reach(const double *reach, bool outside) {
+    static const double all[2] = {INFINITY, INFINITY};
+    return outside ? all : reach;
+}
 void aoi_find_in_box(aoi_space *s, const double *lo, const double *hi); /* the same for lo..hi, which may be infinite */
 /* All nodes whose areas, grown by the extent, hold a place, and maybe others.  idle: idle nodes as well; by_index: uses
  * the grid even if testing each node is cheaper.  aoi_find_watchers leaves out the entity's own nodes. */

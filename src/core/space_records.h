@@ -36,7 +36,7 @@ typedef struct aoi_entity_record {          /* one cache line */
 enum {
     AOI_NODE_SILENT = 1,    /* makes no events */
     AOI_NODE_PLAIN = 2,     /* a square without keep: its box decides alone */
-    AOI_NODE_KEEPS = 4,     /* has a zone BETWEEN */
+    AOI_NODE_KEEPS = 4,     /* has a zone BETWEEN, or sees what is outside of its area */
     AOI_NODE_OVERRIDES = 8, /* has exceptions for single targets */
     AOI_NODE_LAYER = 16,    /* a layer's: its events are sightings (layer_hook.h) */
     AOI_NODE_INDEXED = 32,  /* one of many nodes of its owner (node_index.h) */
@@ -58,9 +58,10 @@ typedef struct aoi_node_record {              /* one cache line */
             uint32_t home, slot; /* of a free record `home` is the next one; of an unbounded node both neighbours */
         };
     };
-    uint8_t shape; /* AOI_SQUARE ... */
-    uint8_t flags; /* the space's: AOI_NODE_SILENT ... */
-    uint16_t part; /* the engine's: the part that holds the node, from 1 on; 0: none */
+    uint8_t shape;        /* AOI_SQUARE ... */
+    uint8_t flags;        /* the space's: AOI_NODE_SILENT ... */
+    uint16_t part : 15;   /* the engine's: the part that holds the node, from 1 on; 0: none */
+    uint16_t outside : 1; /* the space's: the node sees what its area does not hold; the index has the area */
 } aoi_node_record;
 
 _Static_assert(sizeof(aoi_entity_record) == AOI_CACHE_LINE, "an entity is one cache line");

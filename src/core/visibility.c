@@ -4,6 +4,9 @@
  *                           zone after  ---+--> judge_pair --+
  *                           was it kept ---+                 +--> kept: seen, but only BETWEEN the two borders
  *
+ * Of a node that is `outside` the zones are those of its area, as of any node, so that the index proposes the same pairs:
+ * the area holds a target by the rule, and the node sees what it does not hold.
+ *
  * An engine proposes pairs whose zone may have changed; zones follow from exact positions (rule.h).  Within a batch
  * both ends of a pair may move, one after the other.  Then the pair is judged by the positions before and after the
  * batch, and only once: on the later of the two moves that changes its zone. */
@@ -119,6 +122,29 @@ static bool saw_at_delivery(aoi_space *s, uint32_t node, uint32_t target, bool w
     return kind == AOI_LEAVE || (kind != AOI_ENTER && was);
 }
 
+/* Whether the area of a node that is `outside` held the target at the last delivery; `held`: whether it does now. */
+static bool held_at_delivery(const aoi_space *s, uint32_t node, uint32_t target, bool held) {
+    return held != aoi_pair_table_has(&s->kept, node, target | AOI_PAIR_CHANGED);
+}
+
+static void mark_changed(aoi_space *s, uint32_t node, uint32_t target, bool changed) {
+    if (!s->deferred || aoi_pair_table_has(&s->kept, node, target | AOI_PAIR_CHANGED) == changed) return;
+    if (!changed) (void)release_kept(s, node, target | AOI_PAIR_CHANGED);
+    else if (!AOI_GROW(&s->world.memory, s->changed, s->changed_cap, s->changed_count + (size_t)1))
+        s->world.failed = true;
+    else {
+        record_kept(s, node, target | AOI_PAIR_CHANGED);
+        s->changed[s->changed_count++] = (aoi_candidate){node, target};
+    }
+}
+
+void aoi_forget_changed(aoi_space *s) {
+    for (uint32_t i = 0; i < s->changed_count; i++)
+        (void)aoi_pair_table_remove(&s->kept, s->changed[i].node, s->changed[i].target | AOI_PAIR_CHANGED);
+    s->changed_count = 0;
+    if (s->changed_cap > AOI_QUEUE_KEEPS) AOI_CLEAR(&s->world.memory, s->changed, s->changed_cap);
+}
+
 static inline void record_sight(aoi_space *s, uint32_t node, uint32_t target, bool was, bool is) {
     if (was != is && !(s->world.nodes[node].flags & AOI_NODE_SILENT))
         record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);
@@ -131,8 +157,23 @@ static void record_change(aoi_space *s, uint32_t node, uint32_t target, bool kep
     record_sight(s, node, target, was, is);
 }
 
+/* Judges a pair by its zones and by whether kind and mask meet, before and after; `outside` as well may change. */
+static AOI_NOINLINE void judge_change(aoi_space *s, uint32_t node, uint32_t target, bool met, aoi_zone before,
+                                      bool was_outside, bool meets, aoi_zone after, bool is_outside) {
+    bool kept = met && before == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target);
+    bool held = (met && before == AOI_INSIDE) || kept, was = met && held != was_outside;
+    bool held_then = was_outside && held_at_delivery(s, node, target, held), holds = meets && after == AOI_INSIDE;
+    if (meets && after == AOI_BETWEEN) holds = is_outside ? held_then : saw_at_delivery(s, node, target, was);
+    record_change(s, node, target, kept, holds && after == AOI_BETWEEN, was, meets && holds != is_outside);
+    if (was_outside | is_outside) mark_changed(s, node, target, is_outside && held_then != holds);
+}
+
 static inline void judge_pair(aoi_space *s, uint32_t node, uint32_t target, aoi_zone before, aoi_zone after) {
     if (before == after) return;
+    if (s->world.nodes[node].outside) {
+        judge_change(s, node, target, true, before, true, true, after, true);
+        return;
+    }
     bool was = before == AOI_INSIDE || (before == AOI_BETWEEN && release_kept(s, node, target));
     bool is = after == AOI_INSIDE || (after == AOI_BETWEEN && saw_at_delivery(s, node, target, was));
     if (is && after == AOI_BETWEEN) record_kept(s, node, target);
@@ -332,24 +373,28 @@ static inline bool is_judged_already(const aoi_world *w, uint32_t entity, uint32
     return !w->mover_count && w->entities[other].mover < w->entities[entity].mover;
 }
 
-/* Judges a pair by its zones and by whether kind and mask meet, before and after. */
-static void judge_change(aoi_space *s, uint32_t node, uint32_t target, bool met, aoi_zone before, bool meets,
-                         aoi_zone after) {
-    bool kept = met && before == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target);
-    bool was = (met && before == AOI_INSIDE) || kept;
-    bool is = meets && (after == AOI_INSIDE || (after == AOI_BETWEEN && saw_at_delivery(s, node, target, was)));
-    record_change(s, node, target, kept, is && after == AOI_BETWEEN, was, is);
+/* A leave of an id that is not in the space, or about the end of one that the node may not see; `life` distinguishes such
+ * events of one node. */
+static void record_absent(aoi_space *s, uint32_t node, int64_t id, uint32_t life) {
+    if (aoi_queue_ready(&s->world.memory, &s->queue)) append_event(s, AOI_LEAVE, node, AOI_NONE, life, id);
+    else s->world.failed = true;
 }
 
-/* Records the leaves of pairs with AOI_SHOW of a node or target that is removed. */
+void aoi_record_end(aoi_space *s, uint32_t node, uint32_t target) {
+    const aoi_entity_record *t = s->world.entities + target;
+    record_absent(s, node, t->id, t->generation);
+}
+
+/* Records the leaves of pairs with AOI_SHOW of a node or target that is removed, and those that tell the end of it. */
 static void judge_shown(aoi_space *s, int which, uint32_t slot, uint32_t entity) {
     const aoi_world *w = &s->world;
     const aoi_override_record *r;
     for (r = aoi_overrides_first(&s->overrides, which, slot); r; r = aoi_overrides_next(&s->overrides, which, r)) {
         uint32_t node = r->end[0], target = r->end[1], owner = w->nodes[node].owner;
-        if (r->how == AOI_SHOW && !is_judged_already(w, entity, owner == entity ? target : owner) &&
-            !(w->nodes[node].flags & AOI_NODE_SILENT))
-            record_event(s, AOI_LEAVE, node, target);
+        if (w->nodes[node].flags & AOI_NODE_SILENT || is_judged_already(w, entity, owner == entity ? target : owner))
+            continue;
+        if (aoi_how_of(r) == AOI_SHOW) record_event(s, AOI_LEAVE, node, target);
+        if (r->how & AOI_TOLD && entity == target) aoi_record_end(s, node, target);
     }
 }
 
@@ -365,11 +410,13 @@ void aoi_judge_target(aoi_space *s, uint32_t entity, const aoi_looks *was, const
         uint64_t layers = aoi_node_layers_of(s, node);
         bool met = was && aoi_meets(how, was->kind, n->mask) && (was->layers & layers);
         bool meets = is && aoi_meets(how, is->kind, n->mask) && (is->layers & layers);
-        if ((!met && !meets) || is_judged_already(w, entity, n->owner)) continue;
+        bool ends = !is && n->outside; /* a mark may have to go */
+        if ((!met && !meets && !ends) || is_judged_already(w, entity, n->owner)) continue;
         const double *at = w->entities[n->owner].pos, *t = w->entities[entity].pos;
         aoi_zone z0 = aoi_zone_grown(w->dims, n->shape, w->areas + node, at, t, before), z1 = z0;
         if (after != before) z1 = aoi_zone_grown(w->dims, n->shape, w->areas + node, at, t, after);
-        if (z0 != AOI_OUTSIDE || z1 != AOI_OUTSIDE) judge_change(s, node, entity, met, z0, meets, z1);
+        if (z0 != AOI_OUTSIDE || z1 != AOI_OUTSIDE || n->outside)
+            judge_change(s, node, entity, met, z0, was && n->outside, meets, z1, is && n->outside);
     }
     if (!is && aoi_overrides_count(&s->overrides)) judge_shown(s, AOI_OVERRIDE_BY_TARGET, entity, entity);
 }
@@ -391,17 +438,16 @@ void aoi_judge_entered(aoi_space *s, const aoi_ranked *entered, size_t count) {
         const aoi_node_record *n = w->nodes + node;
         if (!aoi_is_live(n->generation) || aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS)) continue;
         const double *at = w->entities[n->owner].pos;
-        double last = at[0] + n->reach[0];
-        size_t i = first_from(entered, count, at[0] - n->reach[0]);
+        const double *reach = aoi_seen_reach(n->reach, n->outside), last = at[0] + reach[0];
+        size_t i = first_from(entered, count, at[0] - reach[0]);
         for (; i < count && entered[i].by <= last; i++) {
             uint32_t target = (uint32_t)entered[i].id;
             const aoi_entity_record *t = w->entities + target;
-            if (!(t->kind & n->mask) || !aoi_in_side(at[1], t->pos[1], n->reach[1]) ||
-                !aoi_layers_meet(s, node, target))
+            if (!(t->kind & n->mask) || !aoi_in_side(at[1], t->pos[1], reach[1]) || !aoi_layers_meet(s, node, target))
                 continue;
             aoi_zone z = aoi_pair_zone(s, node, target, at, t->pos);
             s->candidates++;
-            if (z != AOI_OUTSIDE) judge_change(s, node, target, false, z, true, z);
+            if (z != AOI_OUTSIDE || n->outside) judge_change(s, node, target, false, z, false, true, z, n->outside);
         }
     }
 }
@@ -412,6 +458,7 @@ aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node) {
                             .mask = n->mask,
                             .shape = n->shape,
                             .margined = (n->flags & AOI_NODE_KEEPS) != 0,
+                            .outside = n->outside,
                             .layered = (n->flags & AOI_NODE_LAYERED) != 0,
                             .layers = aoi_node_layers_of(s, node),
                             .reach = {n->reach[0], n->reach[1]}};
@@ -425,7 +472,8 @@ void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, cons
     const double *at = w->entities[owner].pos;
     double reach[2];
     for (int i = 0; i < 2; i++) reach[i] = fmax(was ? was->reach[i] : 0, is ? is->reach[i] : 0);
-    aoi_find_targets(s, at, reach);
+    bool was_outside = was && was->outside, is_outside = is && is->outside;
+    aoi_find_targets(s, at, aoi_seen_reach(reach, was_outside | is_outside));
     s->candidates += w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         uint32_t target = w->hits[i];
@@ -434,25 +482,29 @@ void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, cons
         aoi_looks looks = aoi_looks_of(s, target);
         bool met = was && aoi_meets(how, looks.kind, was->mask) && (looks.layers & was->layers);
         bool meets = is && aoi_meets(how, looks.kind, is->mask) && (looks.layers & is->layers);
-        if (target == owner || (!met && !meets) || is_judged_already(w, owner, target)) continue;
+        bool ends = was_outside && !is_outside;
+        if (target == owner || (!met && !meets && !ends) || is_judged_already(w, owner, target)) continue;
         aoi_zone before = met ? aoi_zone_grown(w->dims, was->shape, &was->area, at, t->pos, looks.extent) : AOI_OUTSIDE;
         aoi_zone after = meets ? aoi_zone_grown(w->dims, is->shape, &is->area, at, t->pos, looks.extent) : AOI_OUTSIDE;
-        judge_change(s, node, target, met, before, meets, after);
+        judge_change(s, node, target, met, before, was_outside, meets, after, is_outside);
     }
     if (!is && w->nodes[node].flags & AOI_NODE_OVERRIDES) judge_shown(s, AOI_OVERRIDE_BY_NODE, node, owner);
 }
 
-/* A leave of an id that is not in the space; `life` distinguishes such events of one node. */
-static void record_absent(aoi_space *s, uint32_t node, int64_t id, uint32_t life) {
-    if (aoi_queue_ready(&s->world.memory, &s->queue)) append_event(s, AOI_LEAVE, node, AOI_NONE, life, id);
-    else s->world.failed = true;
-}
-
-/* The zone of a target for a node with that area at that place; OUTSIDE if kind or layers do not match. */
+/* The zone of a target for a node with that area at that place, where INSIDE is seen: of an area that is `outside` what is
+ * beyond it.  OUTSIDE if kind or layers do not match. */
 static aoi_zone zone_when_added(const aoi_space *s, const aoi_area_state *is, const double *at, uint32_t target) {
     aoi_looks looks = aoi_looks_of(s, target);
     if (!(looks.kind & is->mask) || !(looks.layers & is->layers)) return AOI_OUTSIDE;
-    return aoi_zone_grown(s->world.dims, is->shape, &is->area, at, s->world.entities[target].pos, looks.extent);
+    aoi_zone z = aoi_zone_grown(s->world.dims, is->shape, &is->area, at, s->world.entities[target].pos, looks.extent);
+    return is->outside ? (aoi_zone)(AOI_INSIDE - z) : z;
+}
+
+static bool holds_when_added(const aoi_space *s, const aoi_area_state *is, const double *at, uint32_t target) {
+    aoi_looks looks = aoi_looks_of(s, target);
+    return (looks.kind & is->mask) && (looks.layers & is->layers) &&
+           aoi_zone_grown(s->world.dims, is->shape, &is->area, at, s->world.entities[target].pos, looks.extent) ==
+               AOI_INSIDE;
 }
 
 /* Marks the seen targets in the space, keeps those between two borders, and lists the others: outside, or not in the
@@ -471,7 +523,7 @@ static size_t mark_seen(aoi_space *s, uint32_t node, const aoi_area_state *is, c
             seen->marks[target / 64] |= bit;
             z = zone_when_added(s, is, at, target);
         }
-        if (z == AOI_BETWEEN) record_kept(s, node, target);
+        if (z == AOI_BETWEEN && !is->outside) record_kept(s, node, target);
         else if (z == AOI_OUTSIDE) seen->gone[gone++] = seen->ids[i];
     }
     return gone;
@@ -482,18 +534,24 @@ void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, co
     const aoi_node_record *n = w->nodes + node;
     const double *at = w->entities[n->owner].pos;
     size_t gone = mark_seen(s, node, is, at, seen);
-    if (n->flags & AOI_NODE_SILENT) return;
-    aoi_find_targets(s, at, is->reach);
+    if (n->flags & AOI_NODE_SILENT && !is->outside) return;
+    aoi_find_targets(s, at, aoi_seen_reach(is->reach, is->outside));
     s->candidates += w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) { /* unseen targets that are inside */
         uint32_t target = w->hits[i];
         if (target == n->owner || seen->marks[target / 64] >> target % 64 & 1) continue;
-        if (zone_when_added(s, is, at, target) == AOI_INSIDE) record_event(s, AOI_ENTER, node, target);
+        aoi_zone z = zone_when_added(s, is, at, target);
+        if (z == AOI_INSIDE) record_sight(s, node, target, false, true);
+        if (z == AOI_INSIDE && is->outside) mark_changed(s, node, target, true);
+        if (z == AOI_BETWEEN && is->outside) record_kept(s, node, target); /* it was not seen: the area holds it */
     }
+    if (n->flags & AOI_NODE_SILENT) return;
     qsort(seen->gone, gone, sizeof *seen->gone, aoi_by_id);
     for (size_t i = 0; i < gone; i++) {
         if (i && seen->gone[i] == seen->gone[i - 1]) continue;
         uint32_t target = aoi_slot_of_id(s, seen->gone[i]);
+        if (target != AOI_NONE && is->outside && holds_when_added(s, is, at, target))
+            mark_changed(s, node, target, true);
         if (target != AOI_NONE) record_event(s, AOI_LEAVE, node, target);
         else record_absent(s, node, seen->gone[i], (uint32_t)i);
     }
@@ -503,10 +561,13 @@ void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how) {
     const aoi_node_record *n = s->world.nodes + node;
     const aoi_entity_record *t = s->world.entities + target;
     aoi_zone z = aoi_pair_zone(s, node, target, s->world.entities[n->owner].pos, t->pos);
+    bool layers = aoi_layers_meet(s, node, target), met = aoi_pair_meets(s, node, target);
     bool kept = aoi_pair_table_has(&s->kept, node, target), was = aoi_node_sees(s, node, target);
-    bool saw = z == AOI_BETWEEN && saw_at_delivery(s, node, target, was);
-    bool by_position =
-        aoi_meets(how, aoi_kind_of(s, target), n->mask) && aoi_layers_meet(s, node, target) && (z == AOI_INSIDE || saw);
-    bool is = how == AOI_SHOW || by_position;
-    record_change(s, node, target, kept, by_position && z == AOI_BETWEEN, was, is);
+    bool held_then = n->outside && held_at_delivery(s, node, target, (met && z == AOI_INSIDE) || kept);
+    bool holds = z == AOI_INSIDE;
+    if (z == AOI_BETWEEN) holds = n->outside ? held_then : saw_at_delivery(s, node, target, was);
+    bool meets = aoi_meets(how, aoi_kind_of(s, target), n->mask) && layers, is = how == AOI_SHOW;
+    holds = holds && meets;
+    record_change(s, node, target, kept, holds && z == AOI_BETWEEN, was, is || (meets && holds != n->outside));
+    if (n->outside) mark_changed(s, node, target, held_then != holds);
 }

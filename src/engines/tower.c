@@ -118,7 +118,7 @@ static uint32_t tower_layer_for(towers *g, double reach) {
     double side = tower_side_for(g, reach);
     for (uint32_t i = 0; i < g->layer_count; i++)
         if (g->layers[i].side == side) return i;
-    if (g->layer_count == UINT16_MAX) return AOI_NONE;
+    if (g->layer_count == INT16_MAX) return AOI_NONE;
     if (!AOI_GROW(&g->head.world->memory, g->layers, g->layer_cap, g->layer_count + (size_t)1)) return AOI_NONE;
     g->layers[g->layer_count] = (tower_layer){.side = side, .inverse = 1 / side, .unused = AOI_NONE};
     return g->layer_count++;
@@ -194,7 +194,7 @@ static int tower_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *b) 
     if (!tower_step_span(g, y, node, &has, &tower_nowhere, 1, TOWER_RESERVE)) return AOI_ENOMEM;
     (void)tower_step_span(g, y, node, &has, &tower_nowhere, 1, TOWER_ENTER);
     if (n->part) tower_remove_node(head, node);
-    n->part = (uint16_t)(level + 1);
+    n->part = (level + 1) & INT16_MAX;
     g->boxes[node] = box;
     return AOI_OK;
 }

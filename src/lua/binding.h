@@ -128,6 +128,8 @@ typedef struct laoi_area_arg { /* an area, the corners of a polygon, its label *
 
 /* Reads an area, a number (the radius of a square) or a table, and raises an error if it is invalid. */
 void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out);
+/* The same for a node of the space, whose area may be `outside`. */
+void laoi_node_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out);
 /* Set an item, or n items from `at` on, of the list at i, or a field of the table on top. */
 static inline void laoi_set_item(lua_State *L, int i, laoi_index at, int64_t v) {
     laoi_pushinteger(L, v);

@@ -284,7 +284,7 @@ static int deliver(lua_State *L, laoi_space *b, bool counts, bool flushes) {
 
 int laoi_deliver(lua_State *L, laoi_space *b, bool counts) {
     bool waits = aoi_pending(b->core);
-    if (waits && aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
+    if ((waits || b->core->changed_count) && aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     if (waits && !under_way(L, b)) return deliver(L, b, counts, true);
     b->flush_due |= waits; /* the active delivery takes them */
     if (counts) lua_pushinteger(L, 0);

@@ -198,7 +198,8 @@ bool laoi_check_handlers(lua_State *L, int enter) {
     return !lua_isnil(L, enter) || !lua_isnil(L, leave);
 }
 
-/* Adds a node by the arguments `id, node_id`, and the handlers from argument `enter` on; seen: ids that it has seen. */
+/* Adds a node by the arguments `id, node_id`, and the handlers from argument `enter` on; seen: ids that it has seen, NULL: it has
+ * no past. */
 static int adopt_node(lua_State *L, laoi_space *b, const laoi_area_arg *area, const int64_t *seen, size_t count,
                       int enter) {
     aoi_area a = area->area;
@@ -209,7 +210,9 @@ static int adopt_node(lua_State *L, laoi_space *b, const laoi_area_arg *area, co
     laoi_forget_freed(L, b, t); /* before a ref is reused */
     a.user_data = laoi_prepare_handlers(L, b, t, enter, enter + 1);
     int64_t node_id = laoi_integer(L, 3);
-    int result = aoi_adopt_node(b->core, laoi_entity(L, b, 2), node_id, &a, seen, count, NULL);
+    aoi_entity e = laoi_entity(L, b, 2);
+    int result =
+        seen ? aoi_adopt_node(b->core, e, node_id, &a, seen, count, NULL) : aoi_add_node(b->core, e, node_id, &a, NULL);
     laoi_settle_handlers(L, b, t, result == AOI_OK);
     return done(L, b, result);
 }
@@ -222,7 +225,7 @@ static void new_node_args(lua_State *L, const laoi_space *b, laoi_area_arg *a) {
         const char *id = laoi_spell(L, laoi_integer(L, 2));
         laoi_argerror(L, 3, "entity %s already has node %s", id, laoi_spell(L, node_id));
     }
-    laoi_area(L, b, 4, a);
+    laoi_node_area(L, b, 4, a);
 }
 
 static int l_add_node(lua_State *L) {
@@ -279,7 +282,7 @@ static int l_set_area(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 4);
     laoi_area_arg a;
     laoi_node(L, b, 2, NULL); /* its errors precede those of other arguments */
-    laoi_area(L, b, 4, &a);
+    laoi_node_area(L, b, 4, &a);
     b = laoi_self(L); /* once more: reading the area may run a finalizer */
     return done(L, b, aoi_set_area(b->core, laoi_node(L, b, 2, NULL), &a.area));
 }
@@ -291,6 +294,12 @@ static int l_set_facing(lua_State *L) {
     return done(L, b, aoi_set_facing(b->core, n, laoi_finite(L, 4)));
 }
 
+/* Of AOI_HIDE + k.  The last three are for the layers in Lua (AOI_TELL_END). */
+static const char *override_word(int k) {
+    static const char *const told[] = {"tell end", "tell no end", "tell now", NULL};
+    return k < AOI_MATCH ? laoi_override_name(k) : told[k - AOI_MATCH];
+}
+
 static int l_override(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 5);
     aoi_node n = laoi_node(L, b, 2, NULL);
@@ -298,7 +307,7 @@ static int l_override(lua_State *L) {
     int how = AOI_BY_RULE;
     if (!lua_isnoneornil(L, 5)) {
         lua_settop(L, 5);
-        how = AOI_HIDE + laoi_word(L, laoi_override_name);
+        how = AOI_HIDE + laoi_word(L, override_word);
         if (how == AOI_BY_RULE)
             laoi_argerror(L, 5, "'hide', 'show', 'match' or nil expected, got %s", laoi_value(L, 5));
     }

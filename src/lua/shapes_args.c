@@ -97,6 +97,12 @@ static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_
             out->area.layered = true;
             return 0;
         }
+        if (!strcmp(name, "outside")) {
+            if (!lua_isboolean(L, -1))
+                laoi_argerror(L, i, "boolean expected for 'outside', got %s", luaL_typename(L, -1));
+            out->area.outside = lua_toboolean(L, -1);
+            return 0;
+        }
         if (!strcmp(name, "label")) {
             size_t n = 0;
             const char *label = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &n) : "";
@@ -141,7 +147,7 @@ static void read_shape(lua_State *L, const laoi_space *b, int i, aoi_area *a) {
         laoi_argerror(L, i, "bad value for 'shape': a %s needs 3 dimensions", aoi_shape_name(a->shape));
 }
 
-void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
+void laoi_node_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
     unsigned given = 0;
     out->area = (aoi_area){.mask = AOI_ALL_KINDS, .half_height = INFINITY};
     out->masked = false;
@@ -153,6 +159,11 @@ void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
     read_shape(L, b, i, &out->area);
     for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) given |= read_option(L, b, i, out);
     check_fields(L, b, i, &out->area, given);
+}
+
+void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
+    laoi_node_area(L, b, i, out);
+    if (out->area.outside) laoi_argerror(L, i, "'outside' is for the nodes of a space only");
 }
 
 /* ---- areas to Lua ------------------------------------------------------------------------------------------------ */
@@ -190,6 +201,7 @@ void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
     laoi_set_integer(L, "mask", (int64_t)a->mask);
     if (a->layered) laoi_set_integer(L, "layers", (int64_t)a->layers);
     if (a->label) laoi_set_string(L, "label", a->label);
+    if (a->outside) laoi_set_flag(L, "outside", true);
     if (has & AOI_FIELD_RADIUS) laoi_set_number(L, "radius", a->radius);
     if ((has & AOI_FIELD_KEEP) && a->keep > a->radius) laoi_set_number(L, "keep", a->keep);
     if ((has & AOI_FIELD_MARGIN) && a->margin > 0) laoi_set_number(L, "margin", a->margin);
@@ -251,7 +263,9 @@ static int explanation_text(lua_State *L) {
         const char *dy = explanation_field(L, "dy"), *dz = explanation_field(L, "dz");
         const char *distance = explanation_field(L, "distance"), *kind = explanation_field(L, "kind");
         const char *mask = explanation_field(L, "mask"), *looks = factors_text(L, why);
-        lua_pushfstring(L, " (%s, dx %s, dy %s%s%s, distance %s, kind %s, mask %s%s)", shape, dx, dy,
+        lua_getfield(L, 1, "outside");
+        const char *of = lua_toboolean(L, -1) ? "outside of a " : "";
+        lua_pushfstring(L, " (%s%s, dx %s, dy %s%s%s, distance %s, kind %s, mask %s%s)", of, shape, dx, dy,
                         high ? ", dz " : "", high ? dz : "", distance, kind, mask, looks);
     } else lua_pushliteral(L, "");
     const char *figures = lua_tostring(L, -1);
@@ -283,6 +297,7 @@ void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanat
         for (int a = 0; a < b->dims; a++) laoi_set_number(L, axes[a], e->d[a]);
         laoi_set_number(L, "distance", e->distance);
         laoi_set_string(L, "shape", aoi_shape_name(e->shape));
+        if (e->outside) laoi_set_flag(L, "outside", true);
         laoi_set_integer(L, "kind", (int64_t)e->kind);
         laoi_set_integer(L, "mask", (int64_t)e->mask);
         laoi_set_integer(L, "layers", (int64_t)e->layers);

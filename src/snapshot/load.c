@@ -185,8 +185,11 @@ const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out)
     unsigned head = aoi_get_byte(in);
     const char *label = head == AOI_AREA_LABELLED ? get_label(in) : NULL;
     if (label) head = aoi_get_byte(in);
+    const bool outside = head == AOI_AREA_OUTSIDE;
+    if (outside) head = aoi_get_byte(in);
     *out = (aoi_area){.label = label,
                       .shape = (int)(head & AOI_AREA_SHAPE),
+                      .outside = outside,
                       .silent = (head & AOI_AREA_SILENT) != 0,
                       .points = points};
     bool simple = out->shape == AOI_SQUARE || out->shape == AOI_CIRCLE;
@@ -286,7 +289,7 @@ static bool load_overrides(loader *l) {
         if (!next_pair(l, i, &node, &target)) return false;
         unsigned how = aoi_get_byte(&l->in);
         if (!is_good(l)) return false;
-        if (how < AOI_HIDE || how > AOI_MATCH) return fail(l, "an override is of no kind");
+        if (how < AOI_HIDE || how > (AOI_MATCH | AOI_TOLD)) return fail(l, "an override is of no kind");
         if (!aoi_overrides_reserve(&s->world.memory, &s->overrides)) return lacks_memory(l);
         aoi_overrides_set(&s->overrides, node, target, (int)how);
         s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
@@ -313,6 +316,23 @@ static bool load_kept(loader *l) {
         aoi_zone z = aoi_pair_zone(s, node, target, e[n->owner].pos, e[target].pos);
         if (meets && z == AOI_BETWEEN) aoi_pair_table_add(&s->kept, node, target);
         else if (!meets || is_exact(s, node)) return fail(l, "a pair is kept that is not between the borders");
+    }
+    return is_good(l);
+}
+
+/* In a deferred space. */
+static bool load_changed(loader *l) {
+    aoi_space *s = l->s;
+    uint64_t count = aoi_get_count(&l->in, 2);
+    uint32_t node = 0, target = 0;
+    if (!aoi_index_reserve(&s->world.memory, &s->kept, s->kept.count + (size_t)count) ||
+        !AOI_GROW(&s->world.memory, s->changed, s->changed_cap, (size_t)count))
+        return lacks_memory(l);
+    for (uint64_t i = 0; i < count; i++) {
+        if (!next_pair(l, i, &node, &target)) return false;
+        if (!s->world.nodes[node].outside) return fail(l, "a pair is marked that needs no mark");
+        aoi_pair_table_add(&s->kept, node, target | AOI_PAIR_CHANGED);
+        s->changed[s->changed_count++] = (aoi_candidate){node, target};
     }
     return is_good(l);
 }
@@ -421,9 +441,9 @@ static bool checksum_matches(loader *l) {
 static bool load_all(loader *l) {
     int64_t *watchers = NULL;
     return checksum_matches(l) && load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) &&
-           load_messages(l, false) && load_nodes(l) && load_overrides(l) && load_kept(l) && load_gone(l, &watchers) &&
-           load_events(l, watchers) && load_messages(l, true) &&
-           (l->in.at == l->in.end || fail(l, "bytes follow its end"));
+           load_messages(l, false) && load_nodes(l) && load_overrides(l) && load_kept(l) &&
+           (!l->s->deferred || load_changed(l)) && load_gone(l, &watchers) && load_events(l, watchers) &&
+           load_messages(l, true) && (l->in.at == l->in.end || fail(l, "bytes follow its end"));
 }
 
 int aoi_load(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, const char **fault) {

@@ -64,6 +64,7 @@ unsigned char *aoi_put_area(unsigned char *p, int dims, const aoi_area *a) {
         *p++ = AOI_AREA_LABELLED;
         p = (unsigned char *)memcpy(p, a->label, size) + size;
     }
+    if (a->outside) *p++ = AOI_AREA_OUTSIDE;
     *p++ = (unsigned char)(a->shape | (a->silent ? AOI_AREA_SILENT : 0) |
                            (a->mask != AOI_ALL_KINDS ? AOI_AREA_MASKED : 0) | (grows ? AOI_AREA_GROWN : 0) |
                            (high ? AOI_AREA_HEIGHT : 0) | (a->layered ? AOI_AREA_LAYERS : 0));
@@ -282,17 +283,19 @@ static bool put_overrides(saver *v) {
     const aoi_override_table *t = &v->s->overrides;
     for (uint32_t i = 0; i < t->top; i++) {
         const aoi_override_record *r = t->records + i;
-        if (r->how != AOI_BY_RULE && !add_pair(v, r->end[0], r->end[1], r->how)) return false;
+        if (r->how && !add_pair(v, r->end[0], r->end[1], r->how)) return false;
     }
     put_pairs(v, true);
     return true;
 }
 
-static bool put_kept(saver *v) {
+/* Those that are kept, or those that are marked AOI_PAIR_CHANGED. */
+static bool put_kept(saver *v, bool marked) {
     const aoi_index *t = &v->s->kept;
     for (uint32_t i = 0; i < t->size && t->count; i++) {
-        const uint32_t target = t->slots[i].value;
-        if (target != AOI_NONE && !add_pair(v, aoi_pair_table_node(t->slots[i].hash, target), target, 0)) return false;
+        const uint32_t value = t->slots[i].value;
+        if (value == AOI_NONE || (value >= AOI_PAIR_CHANGED) != marked) continue;
+        if (!add_pair(v, aoi_pair_table_node(t->slots[i].hash, value), value & ~AOI_PAIR_CHANGED, 0)) return false;
     }
     put_pairs(v, false);
     return true;
@@ -345,7 +348,8 @@ static bool put_all(saver *v) {
     put_entities(v);
     put_carried(v);
     put_looks(v);
-    if (!put_messages(v, false) || !put_nodes(v) || !put_overrides(v) || !put_kept(v)) return false;
+    if (!put_messages(v, false) || !put_nodes(v) || !put_overrides(v) || !put_kept(v, false)) return false;
+    if (v->s->deferred && !put_kept(v, true)) return false;
     put_gone(v);
     put_events(v);
     if (!put_messages(v, true)) return false;

@@ -34,8 +34,10 @@ enum {
     AOI_MOST_ENGINE_NAME = 31
 };
 
-/* The first byte of an area: its shape and flags of its data.  LABELLED: a label, ended by a 0, and the area follow. */
+/* The first byte of an area: its shape and flags of its data.  LABELLED: a label, ended by a 0, and the area follow;
+ * OUTSIDE: the area follows whose outside the node sees. */
 enum {
+    AOI_AREA_OUTSIDE = 6,
     AOI_AREA_LABELLED = 7,
     AOI_AREA_SHAPE = 7,
     AOI_AREA_SILENT = 8,

@@ -285,7 +285,8 @@ static unsigned char *put_node(aoi_observer *o, uint32_t node) {
     aoi_area area;
     aoi_describe_node(s, node, &area);
     if (n->flags & AOI_NODE_OVERRIDES) first = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
-    for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) count++;
+    for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r))
+        count += aoi_how_of(r) != AOI_BY_RULE;
     if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER + AOI_AREA_ROOM + 3 * 8 + 3 * OBSERVER_NUMBER + 11 * (size_t)count))
         return NULL;
     unsigned char *p = o->writer.bytes + o->writer.end;
@@ -298,8 +299,9 @@ static unsigned char *put_node(aoi_observer *o, uint32_t node) {
     }
     p = aoi_put_varint(p, count);
     for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) {
+        if (aoi_how_of(r) == AOI_BY_RULE) continue;
         p = aoi_put_signed(p, s->world.entities[r->end[1]].id);
-        *p++ = (unsigned char)r->how;
+        *p++ = (unsigned char)aoi_how_of(r);
     }
     if (!aoi_sights_of_node(s, node, &number, &linger)) return aoi_put_varint(p, 0);
     return aoi_put_varint(aoi_put_varint(p, number + (uint64_t)1), linger);

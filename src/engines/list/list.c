@@ -107,7 +107,7 @@ static aoi_level *ready_level(aoi_list *g, uint32_t node, const aoi_bounds *b) {
 static void insert_edges(aoi_list *g, aoi_level *y, uint32_t node, const aoi_bounds *b) {
     aoi_node_record *n = g->head.world->nodes + node;
     aoi_insert_box(g, y, node, g->head.world->entities[n->owner].pos, b->reach);
-    n->part = (uint16_t)(y - g->levels + 1);
+    n->part = (uint32_t)(y - g->levels + 1) & INT16_MAX;
     y->nodes++;
     y->idle = 0;
     if (y->nodes == 1) y->least = INFINITY;
