@@ -200,7 +200,7 @@ end
 function checks.area_fault(space, area)
   local copy = {}
   for name, value in pairs(area) do copy[name] = value end
-  copy.mask = 0
+  copy.mask, copy.outside = 0, nil -- questions take no `outside`
   return checks.near_fault(space, copy)
 end
 

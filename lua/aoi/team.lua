@@ -224,6 +224,10 @@ function Sight:add(name, id, area)
   if node_of(self, side, id) then
     checks.fail(2, "add", ("entity %s watches for that team already"):format(checks.spell(id)))
   end
+  local valid = type(area) == "number" and area >= 0
+  local fault = not valid and (type(area) == "table" and checks.area_fault or checks.near_fault)(self.space, area)
+  if type(area) == "table" then fault = fault or checks.near_fault(self.space, { radius = 0, mask = area.mask }) end
+  if fault then checks.fail(3, "add", fault) end -- before anything is made
   side = side or new_side(self, name)
   if side.size >= side.bound then sweep(self, side) end
   local node = reserved.node(self.space)

@@ -443,8 +443,12 @@ function Trigger:disable(none)
   checks.nothing(none, 1, "disable")
   if self.disabled then return end
   self.disabled = true
-  second.set_mask(self)
-  if self.linger then admission.end_lingering(self) end
+  local ok, err = pcall(second.set_mask, self)
+  if self.linger and checks.is_open(self.set.space) then -- all the same: an error of one handler keeps no other inside
+    local ended, why = admission.end_lingering(self)
+    if ok then ok, err = ended, why end
+  end
+  if not ok then error(err, 0) end
 end
 
 ---@param none? nil `enable` and `disable` change it

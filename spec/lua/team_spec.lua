@@ -29,6 +29,21 @@ for _, engine in ipairs(aoi.engines()) do
       return list
     end
 
+    it("a refused watcher makes no team and is none", function()
+      local bad = { -1, "x", { radius = -1 }, { radius = 5, mask = "x" }, { shape = "cone" }, { radius = 1, x = 1 } }
+      for _, area in ipairs(bad) do
+        assert.error_matches(function() sight:add("red", 1, area) end, "bad argument #3 to 'add'")
+        assert.is_nil(next(sight.sides))
+        assert.equal(0, #sight.order)
+      end
+      sight:add("red", 1, 200)
+      local size = sight.sides.red.size
+      assert.is_false(pcall(sight.add, sight, "red", 2, -1))
+      assert.equal(size, sight.sides.red.size)
+      assert.is_nil(sight:node("red", 2))
+      assert.same({ "red+2", "red+9" }, (function(list) table.sort(list) return list end)(told()))
+    end)
+
     it("the first one that sees, the last one that no longer does", function()
       sight:add("red", 1, { radius = 8, mask = BLUE })
       sight:add("red", 2, { radius = 8, mask = BLUE })

@@ -17,6 +17,30 @@ for _, engine in ipairs { "list", "grid" } do
     after_each(function() space:close() end)
 
     describe("with linger", function()
+      it("let all go when they are disabled, whichever leave handler raises", function()
+        for wrong = 2, 4 do
+          local t = f.add({ radius = 10, linger = 60 }, {})
+          local left = {}
+          f.handlers.t.leave = function(_, target)
+            left[#left + 1] = target
+            if target == wrong then error("planned", 0) end
+          end
+          for id = 2, 4 do f.come(id) end
+          f.go(3)
+          f.go(4)
+          local ok, why = pcall(t.disable, t)
+          assert.is_false(ok)
+          assert.equal("planned", why)
+          space:flush()
+          triggers:update(triggers.time)
+          table.sort(left)
+          assert.same({ 2, 3, 4 }, left)
+          assert.equal(0, t:count())
+          t:remove()
+          f.go(2)
+        end
+      end)
+
       it("let a target leave after so long outside without a break", function()
         local t = f.add({ radius = 10, linger = 5 }, EVENTS)
         f.come(2)

@@ -238,17 +238,20 @@ function admission.depart(t, target, at_once)
   t.set.timers:set(visit.linger, t.set.time + t.linger)
 end
 
---- Ends all lingering visits when the trigger is disabled.
+--- Ends all lingering visits when the trigger is disabled. Returns true, or false and the first error of a handler.
 function admission.end_lingering(t)
-  local list = {}
-  if not alive(t) then return end
+  local list, ok, err = {}, true, nil
+  if not alive(t) then return true end
   for _, visit in pairs(t.visits) do
     if visits.lingers(visit) then list[#list + 1] = visit.target end
   end
   table.sort(list)
   for _, target in ipairs(list) do
-    if alive(t) then admission.depart(t, target, true) end
+    local left, why = true, nil
+    if alive(t) then left, why = pcall(admission.depart, t, target, true) end
+    if ok then ok, err = left, why end
   end
+  return ok, err
 end
 
 --- Calls the filter again for a target in the area, since its result may have changed.
