@@ -34,8 +34,8 @@ describe("memory of a synchroniser", function()
 
   it("is at most 15, 21 and 36.5 bytes a pair that is known", function()
     for name, case in pairs {
-      all = { 15, {} }, tiers = { 21, { tiers = TIERS } }, bytes = { 21, { bytes = 200 } }, limit = { 36.5, { limit = 30 } },
-      both = { 36.5, { limit = 30, tiers = TIERS } },
+      all = { 15, {} }, tiers = { 21, { tiers = TIERS } }, bytes = { 21, { bytes = 200 } },
+      limit = { 36.5, { limit = 30 } }, both = { 36.5, { limit = 30, tiers = TIERS } },
     } do
       local most, options = case[1], case[2]
       local bytes, _, known = town(options)
