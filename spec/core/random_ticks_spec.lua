@@ -78,6 +78,26 @@ local function usual_areas(random, o)
   return list
 end
 
+-- An area that agrees with another in one of its borders and differs in the other one.
+local function twin(random, o, area)
+  local by, other = random(4) * o.unit, {}
+  for key, value in pairs(area) do other[key] = value end
+  local grows = random(2) == 1 -- the outer border stays, else the inner one
+  if not area.angle and (area.shape == "polygon" or area.radius == math.huge) then return other end
+  other.margin = (area.margin or 0) + by
+  if not grows then return other end
+  local least = area.half_height or area.radius or area.extents[1]
+  for _, length in ipairs { area.radius or least, unpack(area.extents or {}) } do least = math.min(least, length) end
+  if least < by then return other end
+  local function shrunk(length) return length and length - by end
+  other.radius, other.half_height = shrunk(area.radius), shrunk(area.half_height)
+  if area.extents then
+    other.extents = {}
+    for a, extent in ipairs(area.extents) do other.extents[a] = shrunk(extent) end
+  end
+  return other
+end
+
 local function events(space)
   local buf, n = space:drain {}
   local list = {}
@@ -126,7 +146,10 @@ local function world(engine, random)
     place(random, o, places[id])
     local kind, areas = o.masks and random { 1, 2, 4 } or 1, {}
     local odd = o.alike == "none" or (o.alike == "most" and random(8) == 1)
-    for node = 1, odd and random(4) - 1 or #usual do areas[node] = odd and new_area(random, o) or usual[node] end
+    for node = 1, odd and random(4) - 1 or #usual do
+      local twins = odd and usual[node] and random(2) == 1
+      areas[node] = twins and twin(random, o, usual[node]) or odd and new_area(random, o) or usual[node]
+    end
     for _, space in ipairs(spaces) do
       local x = row(id)
       x[#x + 1] = kind

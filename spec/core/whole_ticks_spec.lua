@@ -91,3 +91,44 @@ for _, engine in ipairs(engines) do
     end)
   end
 end
+
+describe("areas that agree in their outer border only", function()
+  -- 144 carry the first area, so that it is the usual one of the tick; the one at the origin carries the second.
+  local PAIRS = {
+    { 3, { shape = "box", extents = { 50, 50, 50 }, margin = 10 },
+      { shape = "box", extents = { 40, 40, 40 }, margin = 20 } },
+    { 2, { shape = "box", extents = { 50, 50 }, margin = 10 }, { shape = "box", extents = { 40, 40 }, margin = 20 } },
+    { 2, { radius = 50, margin = 10 }, { radius = 40, margin = 20 } },
+    { 2, { shape = "circle", radius = 50, keep = 60 }, { shape = "circle", radius = 40, keep = 60 } },
+    { 3, { shape = "cylinder", radius = 50, half_height = 50, margin = 10 },
+      { shape = "cylinder", radius = 40, half_height = 40, margin = 20 } },
+  }
+  for _, engine in ipairs(aoi.engines()) do
+    for i, pair in ipairs(PAIRS) do
+      it(("are judged each by its own, %s, %d"):format(engine, i), function()
+        local space, height = aoi.new { engine = engine, dimensions = pair[1] }, pair[1] == 3 and 0 or nil
+        local function at(x, y) return x, y, height end
+        local rows = {}
+        for k = 1, 144 do
+          local x, y = 200 * (k % 12 + 1), 200 * (math.floor(k / 12) + 1)
+          space:enter(k, at(x, y))
+          space:add_node(k, 1, pair[2], function() end)
+          for _, v in ipairs { k, at(x + 0.01, y) } do rows[#rows + 1] = v end
+        end
+        local seen = 0
+        space:enter(1000, at(0, 0))
+        space:add_node(1000, 1, pair[3], function() seen = seen + 1 end, function() seen = seen - 1 end)
+        space:enter(1001, at(65, 0))
+        for _, x in ipairs { 57, 47, 39, 47, 65 } do
+          local batch = { unpack(rows) }
+          for _, v in ipairs { 1001, at(x, 0) } do batch[#batch + 1] = v end
+          for _, v in ipairs { 1000, at(0, 0) } do batch[#batch + 1] = v end
+          space:move_many(batch)
+          assert.equal(space:sees(1000, 1, 1001) and 1 or 0, seen, "at " .. x)
+        end
+        assert.is_true(space:check())
+        space:close()
+      end)
+    end
+  end
+end)
