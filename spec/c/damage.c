@@ -130,7 +130,7 @@ static void of_an_index(void) {
     DAMAGE(double, e[3].pos[0], e[3].pos[0] + 3000); /* nobody's pairs, and in another cell of any size */
     DAMAGE(double, e[3].pos[1], e[3].pos[1] - 3000);
     aoi_area_record *x = s->world.areas, extent = x[0];
-    aoi_node_record whole = n[0];
+    aoi_node_record whole = n[0], second = n[1];
     for (int i = 0; i < 2; i++) { /* as if it had been resized behind its back */
         x[0].radius = x[0].keep = i ? 0.01 : 1e6;
         n[0].reach[0] = n[0].reach[1] = x[0].radius;
@@ -139,7 +139,12 @@ static void of_an_index(void) {
     n[0] = whole;
     x[0] = extent;
     is_sound("a resized node");
-    if (!strcmp(s->index.engine->class->name, "tower") && n[1].part) DAMAGE(uint16_t, n[1].part, 0);
+    if (!strcmp(s->index.engine->class->name, "tower") && n[1].part) {
+        n[1].part = 0;
+        is_reported("a node of no part");
+        n[1] = second;
+        is_sound("a node of no part");
+    }
     DAMAGE(uint32_t, n[1].level, !n[1].level);
 }
 
