@@ -101,6 +101,8 @@ local OURS = {
   { "add_node", { 1, 1, 5, {}, { linger = 3 } }, "option 'linger' is of nodes with sight" },
   { "add_node", { 1, 1, 5, {}, { sight = 1 } }, "#5 to 'add_node' (bad value for option 'sight' (a boolean expected" },
   { "add_node", { 1, 1, 5, {}, { sight = true, linger = 1.5 } }, "#5 to 'add_node' (bad value for option 'linger'" },
+  { "add_node", { 1, 1, 5, {}, nil, { sihgt = 5 } }, "#6 to 'add_node' (unknown option 'sihgt')" },
+  { "add_node", { 1, 1, 5, {}, {}, { sight = true } }, "#6 to 'add_node' (nothing expected, got table)" },
   { "seen", { 1, 8 }, "#2 to 'seen' (entity 1 has no node 8" },
   { "seen", { "x", 8 }, "#1 to 'seen' (integer expected, got string)" },
   { "seen", { 1, 5, "x" }, "#3 to 'seen' (table expected, got string)" },
@@ -248,6 +250,9 @@ for where, new in pairs(places) do
         space:near_many({}, 5)
         space:flush {}
         space:has(1, nil)
+        local filled, absent = {}, nil
+        assert.equal(filled, (space:near(0, 0, 5, absent, filled, absent)))
+        assert.equal(1, filled[1])
         space:unpin(1, 999)
         space:unpin(4, 999) -- whose view has not begun
         for _, name in ipairs { "error", "refused", "resync", "close", "client", "broadcast", "taken", "view_lost" } do

@@ -235,20 +235,19 @@ static int l_add_node(lua_State *L) {
     return adopt_node(L, b, &a, NULL, 0, AREA + 1);
 }
 
-/* adopt(id, node_id, area, seen [, n], on_enter, on_leave): n is present if the sixth argument is a number, or if there
- * are arguments for n and both handlers. */
+/* adopt(id, node_id, area, seen [, n], on_enter, on_leave): a number or nil behind `seen` is n, anything else on_enter. */
 static int l_adopt(lua_State *L) {
     enum { SEEN = AREA + 1, COUNT };
     laoi_space *b = laoi_self(L);
     laoi_area_arg a;
     new_node_args(L, b, &a);
     if (!lua_istable(L, SEEN)) laoi_typeerror(L, SEEN, "table");
-    bool counted = lua_type(L, COUNT) == LUA_TNUMBER || lua_gettop(L) > COUNT + 1;
+    bool counted = lua_isnoneornil(L, COUNT) || lua_type(L, COUNT) == LUA_TNUMBER;
     size_t length = lua_rawlen(L, SEEN), n = length;
     for (int i = 0; !length && i < 2; i++, lua_pop(L, 1))
         if (laoi_rawfield(L, SEEN, i ? "leave" : "enter") != LUA_TNIL)
             laoi_argerror(L, SEEN, "a list of ids expected, got handlers");
-    if (counted && !lua_isnil(L, COUNT)) {
+    if (counted && !lua_isnoneornil(L, COUNT)) {
         int64_t given = laoi_integer(L, COUNT);
         if (given < 0 || (uint64_t)given > length) laoi_argerror(L, COUNT, "the array has %d ids", (int)length);
         n = (size_t)given;

@@ -102,8 +102,10 @@ static int g_wall(lua_State *L) {
     if (g->space->dims == 3) {
         w.z0 = height_argument(L, 6, w.z0);
         w.z1 = height_argument(L, 7, w.z1);
-        if (!lua_isnoneornil(L, 6) && lua_isnone(L, 7))
-            return laoi_argerror(L, 7, "number expected, got no value: a wall has z0 and z1, or neither");
+        const int absent = lua_isnoneornil(L, 6) ? 6 : 7;
+        if (lua_isnoneornil(L, 6) != lua_isnoneornil(L, 7))
+            return laoi_argerror(L, absent, "number expected, got %s: a wall has z0 and z1, or neither",
+                                 luaL_typename(L, absent));
         if (!(w.z0 <= w.z1)) return laoi_argerror(L, 7, "z1 must not be less than z0");
     }
     laoi_no_more_in(L, g->space, g->space->dims == 3 ? 8 : 6);

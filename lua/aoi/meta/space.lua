@@ -91,7 +91,7 @@ function Space:add_node(id, node_id, area, on_enter, on_leave) end
 ---@param node_id integer
 ---@param area number|aoi.Area half-extent of a square in world units, or the table
 ---@param seen integer[] ids; repeated ones count once
----@param n? integer how many of `seen`; up to its first nil without it
+---@param n? integer how many of `seen`, all without it; may be left out, also where handlers follow; nil is left out, too
 ---@param on_enter? aoi.Handler|aoi.Handlers
 ---@param on_leave? aoi.Handler
 function Space:adopt(id, node_id, area, seen, n, on_enter, on_leave) end

@@ -56,6 +56,8 @@ end
 function handlers.arguments(on_enter, on_leave, options)
   if type(on_enter) == "table" and not callable(on_enter) then
     handlers.check_table(on_enter, 4, "add_node", 3)
+    if on_leave == nil then return on_enter, check_options(options, 6) end
+    if options ~= nil then argument.fail(6, "add_node", 3, "nothing expected, got %s", type(options)) end
     return on_enter, check_options(on_leave, 5)
   elseif not callable(on_enter) then
     argument.fail(4, "add_node", 3, "function or table expected, got %s", type(on_enter))

@@ -140,9 +140,11 @@ local function required(arguments, dimensions)
   return n
 end
 
---- Splits the arguments of a call: returns the table to fill at their end, or nil, then the other arguments.
+--- Splits the arguments of a call: returns the table to fill at their end, or nil, then the other arguments. A nil
+-- behind the table is no argument.
 function methods.split(arguments, dimensions, ...)
   local n = select("#", ...)
+  while n > 0 and select(n, ...) == nil do n = n - 1 end
   local buf = n > required(arguments, dimensions) and select(n, ...)
   if type(buf) ~= "table" then return nil, ... end
   local all = { ... }
