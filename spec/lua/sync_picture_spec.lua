@@ -42,6 +42,25 @@ describe("a client's picture", function()
     assert.equal(2, n)
   end)
 
+  -- The same on every machine, whatever its order of bytes.
+  it("is little-endian: places as quanta or floats, or as doubles where these cannot hold them", function()
+    for _, case in ipairs {
+      { quantum = 0.5, x = 1.5, y = -2, flags = "03", "0300000000000000", "fcffffffffffffff" },
+      { x = 1.5, y = -2, flags = "03", "0000c03f00000000", "000000c000000000" },
+      { quantum = 2 ^ -10, x = 2 ^ 45, y = -2, flags = "23", "000000000000c042", "00000000000000c0" },
+    } do
+      local space = aoi.new()
+      space:enter(1, case.x, case.y)
+      space:enter(0x0102, case.x, case.y, 5)
+      local sync = Sync.new(space, { quantum = case.quantum })
+      sync:add(1, 10)
+      sync:tick(function() end)
+      local hex = sync:picture(1):gsub(".", function(c) return ("%02x"):format(c:byte()) end)
+      assert.equal("0100" .. "01000000" .. "0201000000000000" .. case.flags .. "01" .. "0500000000000000"
+        .. case[1] .. case[2] .. ("0"):rep(16) .. "00000000" .. "00" .. "00" .. ("0"):rep(56), hex)
+    end
+  end)
+
   it("says nothing of what has not changed", function()
     local there, other, player, bytes = go_on(10, nil, nil, { 1, 0, 0 }, { 2, 4, 0 }, { 3, 6, 0 })
     other:add(1, 10)

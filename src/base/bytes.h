@@ -35,10 +35,20 @@ static inline unsigned char *aoi_put_bytes(unsigned char *p, uint64_t v, int n) 
     return p + n;
 }
 
-static inline unsigned char *aoi_put_double(unsigned char *p, double v) {
+static inline uint64_t aoi_bits_of(double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
-    return aoi_put_bytes(p, bits, 8);
+    return bits;
+}
+
+static inline uint32_t aoi_float_bits(float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static inline unsigned char *aoi_put_double(unsigned char *p, double v) {
+    return aoi_put_bytes(p, aoi_bits_of(v), 8);
 }
 
 static inline unsigned char *aoi_put_doubles(unsigned char *p, const double *v, int n) {

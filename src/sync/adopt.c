@@ -10,11 +10,12 @@
  *
  *   bytes    [ 1 version | 1 anew | 4 records | records | pass ]   little-endian; times: ages at the last tick
  *   record   [ 8 id | 1 flags | 1 views that saw it | 8 kind | 24 place | 4 since sent_at | 1 units it waits | 1 lacks ]
+ *            place: numbers of quanta, the bits of floats, or, wide, those of doubles, 8 bytes each
  *            without flags: a target that a wall hides from that view, whose area held it
  *   pass     [ 8 id | 8 mask, 0: none | 4 since it began | 4 offset | 4 size | the text that is sent in pieces ] */
 #include "sync/sync.h"
 
-enum { VERSION = 1, HEAD = 6, RECORD = 48, PASS = 28, PLACE = sizeof(aoi_wire_place) / 8 };
+enum { VERSION = 1, HEAD = 6, RECORD = 48, PASS = 28 };
 enum { KNOWN = AOI_RECORD_SEEN, WIDE = AOI_RECORD_PACKED, KEPT = AOI_RECORD_SAW | AOI_RECORD_WAITS | AOI_RECORD_TOUCH };
 enum { ANY_FLAG = KNOWN | WIDE | KEPT | AOI_RECORD_PIN };
 
@@ -45,13 +46,11 @@ static past_record past_of(const aoi_client *c, uint32_t i) {
 }
 
 static unsigned char *put_past(unsigned char *p, const past_record *r) {
-    uint64_t words[PLACE];
-    memcpy(words, &r->at, sizeof words);
     p = aoi_put_bytes(p, (uint64_t)r->id, 8);
     *p++ = (unsigned char)r->flags;
     *p++ = (unsigned char)r->views;
     p = aoi_put_bytes(p, r->kind, 8);
-    for (int k = 0; k < PLACE; k++) p = aoi_put_bytes(p, words[k], 8);
+    for (int a = 0; a < 3; a++) p = aoi_put_bytes(p, r->at.bits[a], 8);
     p = aoi_put_bytes(p, r->age, 4);
     *p++ = (unsigned char)r->units;
     *p++ = (unsigned char)r->lacks;
@@ -59,13 +58,11 @@ static unsigned char *put_past(unsigned char *p, const past_record *r) {
 }
 
 static past_record get_past(aoi_bytes *in) {
-    uint64_t words[PLACE] = {0};
     past_record r = {.id = (int64_t)aoi_get_bytes(in, 8)};
     r.flags = aoi_get_byte(in);
     r.views = aoi_get_byte(in);
     r.kind = aoi_get_bytes(in, 8);
-    for (int k = 0; k < PLACE; k++) words[k] = aoi_get_bytes(in, 8);
-    memcpy(&r.at, words, sizeof words);
+    for (int a = 0; a < 3; a++) r.at.bits[a] = aoi_get_bytes(in, 8);
     r.age = (uint32_t)aoi_get_bytes(in, 4);
     r.units = aoi_get_byte(in);
     r.lacks = aoi_get_byte(in);

@@ -140,7 +140,6 @@ static bool bits_of_angle(double v, int bits_a_turn, uint64_t *bits) {
 /* False if the type cannot hold the number.  -0 becomes 0. */
 static bool bits_of(int type, double v, uint64_t *bits) {
     float f = (float)v + 0.0f;
-    uint32_t bits32;
     switch (type) {
     case AOI_BOOL:
         return bits_of_integer(v, 0, 1, bits);
@@ -157,12 +156,10 @@ static bool bits_of(int type, double v, uint64_t *bits) {
     case AOI_I32:
         return bits_of_integer(v, INT32_MIN, INT32_MAX, bits);
     case AOI_F32:
-        memcpy(&bits32, &f, sizeof bits32);
-        *bits = bits32;
+        *bits = aoi_float_bits(f);
         return isfinite(f);
     case AOI_F64:
-        v += 0.0;
-        memcpy(bits, &v, sizeof v);
+        *bits = aoi_bits_of(v + 0.0);
         return isfinite(v);
     case AOI_ANGLE8:
         return bits_of_angle(v, 8, bits);

@@ -39,11 +39,9 @@ enum {
 };
 #define AOI_WIRE_QUANTA 0x1p53 /* no position is sent as more quanta */
 
-/* A position as it is sent: numbers of quanta, or floats; doubles if these cannot represent it. */
-typedef union aoi_wire_place {
-    int64_t quanta[3];
-    float floats[3];
-    double wide[3];
+/* A position as it is sent: numbers of quanta, or the bits of floats; those of doubles if these cannot represent it. */
+typedef struct aoi_wire_place {
+    uint64_t bits[3];
 } aoi_wire_place;
 
 typedef struct aoi_writer {
@@ -71,13 +69,10 @@ static inline unsigned char *aoi_put_id(aoi_writer *w, unsigned char *p, int tag
 
 static inline unsigned char *aoi_put_wire_place(const aoi_writer *w, unsigned char *p, const aoi_wire_place *at) {
     if (w->quanta) {
-        for (int a = 0; a < w->axes; a++)
-            p = aoi_put_varint(p, aoi_zigzag((uint64_t)at->quanta[a] - (uint64_t)w->origin[a]));
+        for (int a = 0; a < w->axes; a++) p = aoi_put_varint(p, aoi_zigzag(at->bits[a] - (uint64_t)w->origin[a]));
         return p;
     }
-    uint32_t bits[3];
-    for (int a = 0; a < w->axes; a++) memcpy(bits + a, at->floats + a, sizeof *bits);
-    for (int a = 0; a < w->axes; a++) p = aoi_put_bytes(p, bits[a], 4);
+    for (int a = 0; a < w->axes; a++) p = aoi_put_bytes(p, at->bits[a], 4);
     return p;
 }
 
@@ -94,7 +89,9 @@ static inline unsigned char *aoi_put_record(aoi_writer *w, unsigned char *p, int
     if (tag == AOI_TAG_GONE) return p;
     if (tag != AOI_TAG_MOVED && tag != AOI_TAG_MOVED_WIDE) p = aoi_put_varint(p, kind);
     if (tag == AOI_TAG_TOUCHED) return p;
-    return wide ? aoi_put_doubles(p, at->wide, w->axes) : aoi_put_wire_place(w, p, at);
+    if (!wide) return aoi_put_wire_place(w, p, at);
+    for (int a = 0; a < w->axes; a++) p = aoi_put_bytes(p, at->bits[a], 8);
+    return p;
 }
 
 /* Writes the head before the table of fields, which precedes the first record; returns the begin of the message. */

@@ -34,7 +34,7 @@ static void writer_open(aoi_client *c) {
     bool wide = w->quanta && aoi_round_position(y, aoi_position_now(y->space, aoi_client_entity(c)), &at);
     uint32_t head = 3 + (y->scale == AOI_SCALE_OTHER ? 8 : 0);
     for (int a = 0; a < dims && w->quanta; a++) {
-        w->origin[a] = wide ? 0 : at.quanta[a];
+        w->origin[a] = wide ? 0 : (int64_t)at.bits[a];
         head += aoi_varint_size(aoi_zigzag((uint64_t)w->origin[a]));
     }
     w->most = c->bytes ? c->bytes - head : UINT32_MAX;

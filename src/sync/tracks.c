@@ -174,9 +174,8 @@ bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_wire_place *at
         wide |= !fits[a];
     }
     for (int a = 0; a < dims; a++) {
-        if (wide) at->wide[a] = !fits[a] ? pos[a] : quanta ? y->quantum * rounded[a] : rounded[a];
-        else if (quanta) at->quanta[a] = (int64_t)rounded[a];
-        else at->floats[a] = (float)rounded[a];
+        if (wide) at->bits[a] = aoi_bits_of(!fits[a] ? pos[a] : quanta ? y->quantum * rounded[a] : rounded[a]);
+        else at->bits[a] = quanta ? (uint64_t)(int64_t)rounded[a] : aoi_float_bits((float)rounded[a]);
     }
     return wide;
 }

@@ -93,9 +93,8 @@ static bool put_entity(aoi_observer *o, bool appears, bool moved, bool touched, 
     double at[3];
     const bool wide = round_place(o, o->writer.axes, pos, at);
     for (int a = 0; a < o->writer.axes; a++) {
-        if (wide) place.wide[a] = pos[a];
-        else if (o->writer.quanta) place.quanta[a] = (int64_t)at[a];
-        else place.floats[a] = (float)at[a];
+        if (wide) place.bits[a] = aoi_bits_of(pos[a]);
+        else place.bits[a] = o->writer.quanta ? (uint64_t)(int64_t)at[a] : aoi_float_bits((float)at[a]);
     }
     if (appears) return put_record(o, wide ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED, e->id, kind, &place);
     if (wide && moved && touched && !put_record(o, AOI_TAG_TOUCHED, e->id, kind, NULL)) return false;
