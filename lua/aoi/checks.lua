@@ -5,6 +5,7 @@
 
 local aoi = require "aoi"
 local core = require "aoi.core.helpers"
+local sorted_keys = require "aoi.sorted_keys"
 
 local checks = {}
 
@@ -52,6 +53,11 @@ function checks.entity(space, id, n, name)
   if not exists then fail(n, name, ("no entity %s"):format(checks.spell(id)), 3) end
 end
 
+--- The words about a key that is none of the keys of `known`: "unknown option 'colour': 'cell' or 'engine' expected".
+function checks.unknown(what, key, known)
+  return ("unknown %s '%s': %s"):format(what, tostring(key), core.expected(tostring(key), (sorted_keys(known))))
+end
+
 --- Expects nil or a table of options whose names are in `types` and whose values have the types given there.
 -- @param level as for `error`, counted from the caller of this function
 -- @return the options, a new table for nil
@@ -60,7 +66,7 @@ function checks.options(options, types, n, name, level)
   checks.type(options, "table", n, name, level + 1)
   for key, value in pairs(options) do
     if not types[key] then
-      fail(n, name, ("unknown option '%s'"):format(tostring(key)), level + 1)
+      fail(n, name, checks.unknown("option", key, types), level + 1)
     elseif type(value) ~= types[key] then
       fail(n, name, ("bad value for option '%s': %s expected, got %s"):format(key, types[key], type(value)), level + 1)
     end
@@ -75,8 +81,8 @@ function checks.engine(engine, n, name, level)
   for _, known in ipairs(engines) do
     if engine == nil or engine == known then return end
   end
-  fail(n, name, ("bad value for option 'engine': '%s' or '%s' expected, got '%s'"):format(
-    table.concat(engines, "', '", 1, #engines - 1), engines[#engines], tostring(engine)), level + 1)
+  local expected = core.expected(tostring(engine), engines, true)
+  fail(n, name, ("bad value for option 'engine': %s"):format(expected), level + 1)
 end
 
 --- Expects a finite number.

@@ -371,8 +371,8 @@ describe("sights:", function()
     refused("bad argument #2 to 'remove_wall' (no wall 9)", "remove_wall", 9)
     refused("bad argument #2 to 'add' (no entity 5)", "add", 5, 1, 5)
     refused("bad argument #3 to 'add' (entity 1 already has a node 7)", "add", 1, 7, 5)
-    refused("bad argument #4 to 'add' (radius must not be negative or nan)", "add", 1, 1, -5)
-    refused("bad argument #6 to 'add' (unknown option 'lingers')", "add", 1, 1, 5, {}, { lingers = 3 })
+    refused("bad argument #4 to 'add' (radius must not be negative or nan, got -5)", "add", 1, 1, -5)
+    refused("bad argument #6 to 'add' (unknown option 'lingers': ", "add", 1, 1, 5, {}, { lingers = 3 })
     for _, linger in ipairs { -1, 0.5, 2 ^ 31, 0 / 0, "1" } do
       refused("bad argument #6 to 'add' (bad value for option 'linger'", "add", 1, 1, 5, nil, { linger = linger })
     end

@@ -197,8 +197,9 @@ describe("state of aoi.sync", function()
       refused("bad argument #4 to 'put' (field 'hp' (u16) holds whole numbers from 0 to 65535, got " .. v .. ")",
         sync.put, sync, 1, "hp", v)
     end
-    refused("bad argument #4 to 'put' (number expected, got string)", sync.put, sync, 1, "hp", "7")
-    refused("bad argument #4 to 'put' (boolean expected, got nil)", sync.put, sync, 1, "alive", nil)
+    refused("bad argument #4 to 'put' (number expected for field 'hp' (u16), got string)", sync.put, sync, 1, "hp", "7")
+    refused("bad argument #4 to 'put' (boolean expected for field 'alive' (bool), got nil)", sync.put, sync, 1, "alive",
+      nil)
     refused("bad argument #4 to 'put' (field 'name' (string) holds up to 65535 bytes)", sync.put, sync, 1, "name",
       ("x"):rep(65536))
     refused("bad argument #3 to 'put' (no field 'mana')", sync.put, sync, 1, "mana", 1)

@@ -672,8 +672,9 @@ describe("aoi.sync", function()
       local function set(options, message)
         refused("bad argument #3 to 'set' (" .. message .. ")", sync.set, sync, 1, options)
       end
-      set({ speed = 1 }, "unknown option 'speed'")
-      set({ quantum = 1 }, "unknown option 'quantum'")
+      local known = ": 'limit', 'bytes', 'tiers' or 'self' expected"
+      set({ speed = 1 }, "unknown option 'speed'" .. known)
+      set({ quantum = 1 }, "unknown option 'quantum'" .. known)
       set({ limit = 0 }, "bad value for option 'limit' (a whole number of 1 or more expected, got 0)")
       set({ limit = "3" }, "bad value for option 'limit' (a number expected, got '3')")
       set({ bytes = 20 }, "bad value for option 'bytes' (56 hold one record of any size)")

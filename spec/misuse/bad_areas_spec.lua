@@ -175,7 +175,8 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
       for i, c in ipairs(cases(setup.dimensions)) do
         local function refused(argument, name, call)
           local got = message_of(call)
-          assert.equal(("bad argument #%d to '%s' (%s)"):format(argument, name, c[1]), got, "case " .. i)
+          local said = ("bad argument #%d to '%s' (%s"):format(argument, name, c[1])
+          assert.equal(said, got:sub(1, #said), "case " .. i)
           assert.equal(before, dump(space), "the space has changed after: " .. c[1])
           assert.equal(heard, #w.heard, "somebody was called after: " .. c[1])
         end
@@ -244,8 +245,8 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
       assert.equal(words:format(at + 1, "integer expected, got no value"), nearest(0, 0))
       assert.equal(words:format(at + 1, "number must not be negative"), nearest(0, 0, -1))
       assert.equal(words:format(at + 1, "number has no integer representation"), nearest(0, 0, 1.5))
-      assert.equal(words:format(at + 2, "radius must not be negative or nan"), nearest(0, 0, 1, -1))
-      assert.equal(words:format(at + 2, "radius must not be negative or nan"), nearest(0, 0, 1, nan))
+      assert.equal(words:format(at + 2, "radius must not be negative or nan, got -1"), nearest(0, 0, 1, -1))
+      assert.matches("radius must not be negative or nan, got %-?nan", (nearest(0, 0, 1, nan)))
       assert.equal(words:format(at + 3, "integer expected, got string"), nearest(0, 0, 1, 5, "x"))
       assert.equal(words:format(at + 4, "table expected, got number"), nearest(0, 0, 1, 5, 1, 5))
     end)

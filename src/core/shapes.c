@@ -163,7 +163,7 @@ const char *aoi_area_fault(int dims, const aoi_area *a) {
     if ((takes & AOI_FIELD_HALF_HEIGHT) && !(a->half_height >= 0)) return "half_height must not be negative or nan";
     if ((needs & AOI_FIELD_FACING) && !isfinite(a->facing)) return "facing must be finite";
     if ((needs & AOI_FIELD_ANGLE) && !(a->angle > 0 && a->angle <= TWO_PI))
-        return "angle must be greater than 0 and at most 2 pi";
+        return "angle must be greater than 0 and at most 2 pi radians";
     return needs & AOI_FIELD_POINTS ? polygon_fault(a) : NULL;
 }
 

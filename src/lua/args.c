@@ -103,8 +103,12 @@ static int not_a_space(lua_State *L) {
     bool dot = lua_type(L, 1) == LUA_TNUMBER && lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) &&
                !strcmp(ar.namewhat, "field");
     if (dot) return laoi_argerror(L, 1, "aoi.space expected, got number: call it with a colon, space:%s(...)", ar.name);
-    if (lua_istable(L, 1) && lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && ar.name && !strcmp(ar.name, "new"))
-        return laoi_argerror(L, 1, "aoi.space expected, got table: call new(space) with a dot");
+    const bool named = lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && ar.name;
+    if (lua_istable(L, 1) && named && !strcmp(ar.name, "new")) {
+        const bool module = laoi_rawfield(L, 1, "new") == LUA_TFUNCTION;
+        return laoi_argerror(L, 1, "aoi.space expected, got table: call new(space%s) with a dot",
+                             module ? "" : ", options");
+    }
     return laoi_typeerror(L, 1, "aoi.space");
 }
 
@@ -213,7 +217,7 @@ static const char *bad_radius(double v) {
 
 double laoi_radius(lua_State *L, int i) {
     double v = laoi_number(L, i);
-    if (bad_radius(v)) laoi_argerror(L, i, "%s", bad_radius(v));
+    if (bad_radius(v)) laoi_argerror(L, i, "%s, got %s", bad_radius(v), laoi_value(L, i));
     return v;
 }
 
@@ -250,26 +254,6 @@ const char *laoi_key_name(lua_State *L, int i) {
     return lua_isstring(L, -1) ? lua_tostring(L, -1) : luaL_typename(L, -1);
 }
 
-/* ---- options of aoi.new -------------------------------------------------------------------------------------------- */
-
-static const char *delivery_name(int k) {
-    static const char *const names[] = {"immediate", "deferred", NULL};
-    return names[k];
-}
-
-const char *laoi_choices(lua_State *L, const char *(*name)(int)) {
-    luaL_Buffer list;
-    luaL_buffinit(L, &list);
-    for (int k = 0; name(k); k++) {
-        if (k) luaL_addstring(&list, name(k + 1) ? ", " : " or ");
-        luaL_addchar(&list, '\'');
-        luaL_addstring(&list, name(k));
-        luaL_addchar(&list, '\'');
-    }
-    luaL_pushresult(&list);
-    return lua_tostring(L, -1);
-}
-
 const char *laoi_value(lua_State *L, int i) {
     int type = lua_type(L, i);
     lua_pushvalue(L, i);
@@ -279,76 +263,11 @@ const char *laoi_value(lua_State *L, int i) {
     return luaL_typename(L, -1);
 }
 
-/* The value of the option is on top. */
-static void bad_option_value(lua_State *L, int i, const char *name, const char *expected) {
-    const char *got = laoi_value(L, lua_gettop(L));
-    laoi_argerror(L, i, "bad value for option '%s': %s expected, got %s", name, expected, got);
-}
-
-int laoi_word(lua_State *L, const char *(*name)(int)) {
-    const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-    for (int k = 0; name(k); k++)
-        if (!strcmp(name(k), text)) return k;
-    return -1;
-}
-
-static int choice_option(lua_State *L, int i, const char *name, const char *(*choice)(int)) {
-    int k = laoi_word(L, choice);
-    if (k >= 0) return k;
-    const char *expected = laoi_choices(L, choice);
-    lua_pushvalue(L, -2);
-    bad_option_value(L, i, name, expected);
-    return k;
-}
-
-static bool space_option(lua_State *L, int i, const char *name, void *ud) {
-    aoi_options *o = ud;
-    double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
-    if (!strcmp(name, "engine")) {
-        o->engine = aoi_engine_name(choice_option(L, i, name, aoi_engine_name));
-    } else if (!strcmp(name, "dimensions")) {
-        if (v != 2 && v != 3) bad_option_value(L, i, name, "2 or 3");
-        o->dimensions = v == 2 ? 2 : 3;
-    } else if (!strcmp(name, "cell")) {
-        if (!(v > 0)) bad_option_value(L, i, name, "a number > 0");
-        o->cell = v;
-    } else if (!strcmp(name, "delivery")) {
-        o->deferred = choice_option(L, i, name, delivery_name) == 1;
-    } else return false;
-    return true;
-}
-
 void laoi_refuse_module(lua_State *L, int i, const char *has, const char *expected) {
     if (!lua_istable(L, i)) return;
     laoi_rawfield(L, i, has);
     if (lua_iscfunction(L, -1)) laoi_argerror(L, i, "the module, not %s with a dot", expected);
     lua_pop(L, 1);
-}
-
-void laoi_read_options(lua_State *L, int i, laoi_read_option *read, void *ud) {
-    if (lua_isnoneornil(L, i)) return;
-    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
-    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING || !read(L, i, lua_tostring(L, -2), ud))
-            laoi_argerror(L, i, "unknown option '%s'", laoi_key_name(L, -2));
-    }
-}
-
-int laoi_bad_option(lua_State *L, int i, const char *name, const char *why) {
-    return laoi_argerror(L, i, "bad value for option '%s' (%s, got %s)", name, why, laoi_value(L, lua_gettop(L)));
-}
-
-uint32_t laoi_whole_option(lua_State *L, int i, const char *name, uint32_t least, uint32_t most, const char *why) {
-    double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-    if (!(v >= least && v <= most && v == floor(v))) laoi_bad_option(L, i, name, why);
-    return (uint32_t)v;
-}
-
-void laoi_options(lua_State *L, int i, aoi_options *o) {
-    *o = (aoi_options){0};
-    laoi_refuse_module(L, i, "engines", "options: call aoi.new{...}");
-    laoi_read_options(L, i, space_option, o);
-    laoi_no_more(L, i + 1);
 }
 
 /* ---- flat arrays --------------------------------------------------------------------------------------------------- */
@@ -402,6 +321,9 @@ void laoi_read_rows(lua_State *L, int dims, int i, size_t n, aoi_row *out) {
 size_t laoi_row_count(lua_State *L, int dims, int i) {
     if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
     size_t stride = (size_t)dims + 1, length = lua_rawlen(L, i);
+    const bool nested = laoi_rawgeti(L, i, 1) == LUA_TTABLE;
+    lua_pop(L, 1);
+    if (nested) laoi_argerror(L, i, "row 1: integer expected, got table: rows are flat, {id, x, y, id, x, y}");
     if (lua_isnoneornil(L, i + 1)) {
         if (length % stride) laoi_argerror(L, i, "the length of the array is no multiple of %d", (int)stride);
         return length / stride;

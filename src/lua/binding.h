@@ -2,6 +2,7 @@
  *
  *   module.c            the module, the methods of a space
  *   args.c              reads arguments, raises errors in the words of the standard library
+ *   options.c           reads tables of options
  *   queries.c           the methods that only read
  *   shapes_args.c       areas and explanations
  *   classes.c           types of objects: those that belong to a space, and others
@@ -98,11 +99,33 @@ void laoi_no_more(lua_State *L, int i);
 void laoi_no_more_in(lua_State *L, const laoi_space *b, int i);
 
 /* Text for messages; each function pushes its result. */
-const char *laoi_key_name(lua_State *L, int i);                     /* a key of a table */
-const char *laoi_value(lua_State *L, int i);                        /* 'text', 5, true, table */
-const char *laoi_choices(lua_State *L, const char *(*name)(int k)); /* "'a', 'b' or 'c'", up to the first NULL */
+const char *laoi_key_name(lua_State *L, int i);                                     /* a key of a table */
+const char *laoi_value(lua_State *L, int i);                                        /* 'text', 5, true, table */
+const char *laoi_choices(lua_State *L, const char *const *names);                   /* "'a', 'b' or 'c'", up to NULL */
+const char *laoi_nearest(lua_State *L, const char *word, const char *const *names); /* "; did you mean 'a'?", or "" */
 
-int laoi_word(lua_State *L, const char *(*name)(int k)); /* the index of the string on top among the names, or -1 */
+/* Tables of options; options.c.  A value that is read is on top of the stack; i: the argument that errors are about. */
+enum { LAOI_MOST_NAMES = 32 }; /* in a table of options, and among the words of a choice */
+
+typedef struct laoi_option {
+    const char *name; /* NULL behind the last */
+    /* What `read` stores; a bool; a uint32_t; a uint32_t that is not 0; a double that is positive and finite. */
+    enum { LAOI_READ, LAOI_FLAG, LAOI_COUNT, LAOI_SOME, LAOI_POSITIVE } type;
+    size_t at;                                                     /* where in `to` */
+    void (*read)(lua_State *L, int i, const char *name, void *to); /* LAOI_READ */
+} laoi_option;
+
+/* Reads the optional table at i into `to`.  Errors come before the values of later keys are read, in no known order. */
+void laoi_read_options(lua_State *L, int i, const laoi_option *options, void *to);
+/* An error about the key below the top: "unknown `what` 'wide' of a `of`: 'extents' or 'mask' expected"; of may be "". */
+int laoi_unknown(lua_State *L, int i, const char *what, const char *of, const char *const *names);
+int laoi_bad_option(lua_State *L, int i, const char *name, const char *why);
+/* The value, a whole number from `from` to `most`. */
+uint32_t laoi_whole_option(lua_State *L, int i, const char *name, uint32_t from, uint32_t most, const char *why);
+/* The index of the string on top among the names that name(0), name(1) ... return up to NULL; or -1, or an error. */
+int laoi_word(lua_State *L, const char *(*name)(int k));
+int laoi_choice(lua_State *L, int i, const char *what, const char *(*name)(int k));
+
 int64_t laoi_integer(lua_State *L, int i);
 double laoi_finite(lua_State *L, int i);
 double laoi_number(lua_State *L, int i);
@@ -148,12 +171,6 @@ void laoi_set_flag(lua_State *L, const char *name, bool v);
 void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a); /* as a table that laoi_area accepts */
 void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanation *e, const int64_t *ids);
 void laoi_push_sight_explanation(lua_State *L, const laoi_space *b, const aoi_sight_explanation *e, const int64_t *ids);
-/* Calls `read` for each key of the optional table at i, with the value on top; it returns false for an unknown key. */
-typedef bool laoi_read_option(lua_State *L, int i, const char *name, void *ud);
-void laoi_read_options(lua_State *L, int i, laoi_read_option *read, void *ud);
-/* For laoi_read_option: an error about the value; the value if it is a whole number from least to most, or that error. */
-int laoi_bad_option(lua_State *L, int i, const char *name, const char *why);
-uint32_t laoi_whole_option(lua_State *L, int i, const char *name, uint32_t least, uint32_t most, const char *why);
 void laoi_options(lua_State *L, int i, aoi_options *o);
 /* Reads the rows `id, x, y [, z]` of the array at i into the space's row buffer; *n: their number. */
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);

@@ -33,6 +33,7 @@
 #include "lua/journal_methods.c"
 #include "lua/module.c"
 #include "lua/observe_methods.c"
+#include "lua/options.c"
 #include "lua/queries.c"
 #include "lua/shapes_args.c"
 #include "lua/sight_methods.c"

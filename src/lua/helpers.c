@@ -55,11 +55,27 @@ static int helper_fnv(lua_State *L) {
     return LAOI_INTEGERS(L, (int64_t)(hash >> 32), (int64_t)(hash & 0xffffffff));
 }
 
+/* expected(word, list [, got]): "'a', 'b' or 'c' expected[, got 'd']; did you mean 'c'?". */
+static int helper_expected(lua_State *L) {
+    const char *names[LAOI_MOST_NAMES + 1] = {NULL}, *word = luaL_checkstring(L, 1);
+    const int n = (int)lua_rawlen(L, 2);
+    luaL_checkstack(L, n + 10, NULL);
+    for (int k = 0; k < n && k < LAOI_MOST_NAMES; k++) {
+        lua_rawgeti(L, 2, k + 1);
+        names[k] = lua_tostring(L, -1);
+    }
+    const char *got = lua_isnoneornil(L, 3) ? "" : lua_pushfstring(L, ", got '%s'", word);
+    const char *choices = laoi_choices(L, names);
+    lua_pushfstring(L, "%s expected%s%s", choices, got, laoi_nearest(L, word, names));
+    return 1;
+}
+
 void laoi_open_helpers(lua_State *L) {
-    static const luaL_Reg helpers[] = {
-        {"lowest", helper_lowest}, {"life", helper_life},   {"base64", helper_base64},
-        {"double", helper_double}, {"fnv", helper_fnv},     {"end_list", laoi_end_list_of},
-        {"call_as", laoi_call_as}, {"as_one", laoi_as_one}, {NULL, NULL}};
+    static const luaL_Reg helpers[] = {{"lowest", helper_lowest},     {"life", helper_life},
+                                       {"base64", helper_base64},     {"double", helper_double},
+                                       {"fnv", helper_fnv},           {"end_list", laoi_end_list_of},
+                                       {"call_as", laoi_call_as},     {"as_one", laoi_as_one},
+                                       {"expected", helper_expected}, {NULL, NULL}};
     lua_createtable(L, 0, 8);
     laoi_set_functions(L, lua_gettop(L), helpers);
 }

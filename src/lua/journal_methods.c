@@ -169,14 +169,14 @@ static int journal_bytes(lua_State *L) {
 
 enum { LEAST_RING = 4096 }; /* a smaller number is probably meant in other units */
 
-static bool ring_option(lua_State *L, int i, const char *name, void *ud) {
-    if (strcmp(name, "ring") != 0) return false;
-    double ring = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+static void read_ring(lua_State *L, int i, const char *name, void *to) {
+    const double ring = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
     if (!(ring >= LEAST_RING) || ring > (double)(SIZE_MAX / 2))
-        laoi_argerror(L, i, "bad value for option 'ring': bytes expected, %d or more", LEAST_RING);
-    *(size_t *)ud = (size_t)ring;
-    return true;
+        laoi_argerror(L, i, "bad value for option '%s': bytes expected, %d or more", name, LEAST_RING);
+    *(size_t *)to = (size_t)ring;
 }
+
+static const laoi_option record_options[] = {{"ring", .read = read_ring}, {NULL}};
 
 enum { RECORDED = 1, SINK, RECORD_OPTIONS, RECORDER, RECORDED_TABLE };
 
@@ -186,7 +186,7 @@ static int journal_record(lua_State *L) {
     laoi_no_more(L, RECORD_OPTIONS + 1);
     lua_settop(L, RECORD_OPTIONS);
     size_t ring = 0;
-    laoi_read_options(L, RECORD_OPTIONS, ring_option, &ring);
+    laoi_read_options(L, RECORD_OPTIONS, record_options, &ring);
     bool path = lua_type(L, SINK) == LUA_TSTRING;
     if (ring && !lua_isnil(L, SINK))
         return laoi_argerror(L, SINK, "a ring has no sink: journal:dump() returns its bytes");

@@ -75,6 +75,7 @@ static int l_attach(lua_State *L) {
     int result = aoi_attach(b->core, e, carrier, offset);
     if (result == AOI_ECHAIN) {
         const char *id = laoi_spell(L, laoi_integer(L, 3));
+        if (AOI_EQUALS(e, carrier)) return laoi_argerror(L, 3, "entity %s can not carry itself", id);
         return laoi_argerror(L, 3, "entity %s is carried by this one, or the chain has more than %d", id,
                              AOI_MOST_CHAIN);
     }

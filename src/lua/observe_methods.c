@@ -93,28 +93,19 @@ static int o_close(lua_State *L) {
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-static bool observer_option(lua_State *L, int i, const char *name, void *ud) {
-    aoi_observer_options *o = ud;
-    if (!strcmp(name, "events"))
-        o->events = laoi_whole_option(L, i, name, 0, UINT32_MAX, "a whole number of 0 or more expected");
-    else if (!strcmp(name, "share"))
-        o->share = laoi_whole_option(L, i, name, 1, UINT32_MAX, "a whole number of 1 or more expected");
-    else if (!strcmp(name, "exact")) {
-        if (!lua_isboolean(L, -1)) laoi_bad_option(L, i, name, "a boolean expected");
-        o->exact = lua_toboolean(L, -1);
-    } else if (!strcmp(name, "quantum")) {
-        o->quantum = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-        if (!(o->quantum > 0) || isinf(o->quantum)) laoi_bad_option(L, i, name, "a positive, finite number expected");
-    } else return false;
-    return true;
-}
+static const laoi_option observer_options[] = {
+    {"events", .type = LAOI_COUNT, .at = offsetof(aoi_observer_options, events)},
+    {"share", .type = LAOI_SOME, .at = offsetof(aoi_observer_options, share)},
+    {"exact", .type = LAOI_FLAG, .at = offsetof(aoi_observer_options, exact)},
+    {"quantum", .type = LAOI_POSITIVE, .at = offsetof(aoi_observer_options, quantum)},
+    {NULL}};
 
 static int o_new(lua_State *L) {
     aoi_observer_options o = {0};
     laoi_space *b = laoi_self(L);
     aoi_observer *core;
     laoi_no_more(L, 3);
-    laoi_read_options(L, 2, observer_option, &o);
+    laoi_read_options(L, 2, observer_options, &o);
     laoi_observer *y = laoi_new_on_space(L, b, sizeof *y);
     laoi_give_class(L);
     if (aoi_observer_open(b->core, &o, &core) != AOI_OK) return laoi_nomemory(L);

@@ -2,6 +2,7 @@
  *
  * The core decides which fields a shape takes, and checks their values (core/shapes.h). */
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lua/binding.h"
@@ -44,12 +45,6 @@ static size_t field_numbers(lua_State *L, int i, const char *name, double *out, 
     return n;
 }
 
-static int field_shape(lua_State *L, int i) {
-    int k = laoi_word(L, aoi_shape_name);
-    if (k < 0) laoi_argerror(L, i, "bad value for 'shape': %s expected", laoi_choices(L, aoi_shape_name));
-    return k;
-}
-
 static uint64_t field_bits(lua_State *L, int i, const char *name) {
     int64_t bits;
     field_number(L, i, name);
@@ -79,6 +74,23 @@ static int refuse_field(lua_State *L, const laoi_space *b, int i, int shape, uns
     if (aoi_shape_takes(shape, 3) & bit)
         return laoi_argerror(L, i, "a %s in %d dimensions has no '%s'", aoi_shape_name(shape), b->dims, name);
     return laoi_argerror(L, i, "a %s has no '%s'", aoi_shape_name(shape), name);
+}
+
+static unsigned refuse_unknown(lua_State *L, const laoi_space *b, int i, int shape) {
+    static const char *const of_all[] = {"shape", "mask", "layers", "outside", "label"};
+    enum { OF_ALL = sizeof of_all / sizeof *of_all };
+    const char *names[FIELD_COUNT + OF_ALL + 1];
+    size_t n = 0;
+    for (int k = 0; k < FIELD_COUNT; k++)
+        if (aoi_shape_takes(shape, b->dims) & fields[k].bit) names[n++] = fields[k].name;
+    memcpy(names + n, of_all, sizeof of_all);
+    names[n + OF_ALL] = NULL;
+    const char *key = laoi_key_name(L, -2);
+    if (!strcmp(key, "enter") || !strcmp(key, "leave"))
+        laoi_argerror(L, i, "an area expected, got handlers: they come after the node id and the area");
+    lua_pop(L, 1);
+    laoi_unknown(L, i, "area option", aoi_shape_name(shape), names);
+    return 0;
 }
 
 /* Reads a key and its value, on top of the stack, after the shape.  Returns the bit of the field, 0: for all shapes. */
@@ -119,8 +131,21 @@ static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_
             return fields[k].bit;
         }
     }
-    laoi_argerror(L, i, "unknown area option '%s' of a %s", laoi_key_name(L, -2), aoi_shape_name(shape));
-    return 0;
+    return refuse_unknown(L, b, i, shape);
+}
+
+/* The value is named where the fault begins with a field that is a number. */
+static void refuse_fault(lua_State *L, int i, const aoi_area *a, const char *fault) {
+    for (int k = 0; k < FIELD_COUNT; k++) {
+        const size_t n = strlen(fields[k].name);
+        char got[32];
+        double v;
+        if (!fields[k].at || strncmp(fault, fields[k].name, n) != 0 || fault[n] != ' ') continue;
+        memcpy(&v, (const char *)a + fields[k].at, sizeof v);
+        snprintf(got, sizeof got, "%.14g", v);
+        laoi_argerror(L, i, "%s, got %s", fault, got);
+    }
+    laoi_argerror(L, i, "%s", fault);
 }
 
 static void check_fields(lua_State *L, const laoi_space *b, int i, const aoi_area *a, unsigned given) {
@@ -134,14 +159,14 @@ static void check_fields(lua_State *L, const laoi_space *b, int i, const aoi_are
     if ((given & AOI_FIELD_KEEP) && (given & AOI_FIELD_MARGIN))
         laoi_argerror(L, i, "'keep' and 'margin' exclude each other");
     const char *fault = aoi_area_fault(b->dims, a);
-    if (fault) laoi_argerror(L, i, "%s", fault);
+    if (fault) refuse_fault(L, i, a, fault);
     /* the core takes a keep of 0 for none; here it is an error unless the radius is 0 */
     if ((given & AOI_FIELD_KEEP) && !(a->keep >= a->radius)) laoi_argerror(L, i, "keep must not be less than radius");
 }
 
 /* The shape is read first, as it determines the other fields. */
 static void read_shape(lua_State *L, const laoi_space *b, int i, aoi_area *a) {
-    if (laoi_rawfield(L, i, "shape") != LUA_TNIL) a->shape = field_shape(L, i);
+    if (laoi_rawfield(L, i, "shape") != LUA_TNIL) a->shape = laoi_choice(L, i, "'shape'", aoi_shape_name);
     lua_pop(L, 1);
     if (!aoi_shape_takes(a->shape, b->dims))
         laoi_argerror(L, i, "bad value for 'shape': a %s needs 3 dimensions", aoi_shape_name(a->shape));

@@ -60,17 +60,17 @@ typedef struct walls_option_arg {
     aoi_sight *walls;
 } walls_option_arg;
 
-static bool walls_option(lua_State *L, int i, const char *name, void *ud) {
-    walls_option_arg *a = ud;
-    if (strcmp(name, "walls") != 0) return false;
+static void read_walls(lua_State *L, int i, const char *name, void *to) {
+    walls_option_arg *a = to;
     a->walls = laoi_sight_option(L, i, name, a->b);
-    return true;
 }
+
+static const laoi_option sight_options[] = {{"walls", .read = read_walls}, {NULL}};
 
 static int g_new(lua_State *L) {
     laoi_space *b = laoi_self(L);
     walls_option_arg a = {.b = b};
-    laoi_read_options(L, 2, walls_option, &a);
+    laoi_read_options(L, 2, sight_options, &a);
     laoi_no_more(L, 3);
     laoi_child *g = laoi_new_on_space(L, b, sizeof *g);
     laoi_give_class(L);
@@ -177,11 +177,11 @@ static int g_ray(lua_State *L) {
 
 enum { HANDLERS_AT = 5 };
 
-static bool linger_option(lua_State *L, int i, const char *name, void *ud) {
-    if (strcmp(name, "linger") != 0) return false;
-    *(uint32_t *)ud = laoi_whole_option(L, i, name, 0, INT32_MAX, "a whole number of ticks expected");
-    return true;
+static void read_linger(lua_State *L, int i, const char *name, void *to) {
+    *(uint32_t *)to = laoi_whole_option(L, i, name, 0, INT32_MAX, "a whole number of ticks expected");
 }
+
+static const laoi_option node_options[] = {{"linger", .read = read_linger}, {NULL}};
 
 /* add(id, node_id, area [, handlers | on_enter, on_leave] [, options]) */
 static int g_add(lua_State *L) {
@@ -195,7 +195,7 @@ static int g_add(lua_State *L) {
     for (int i = HANDLERS_AT + 2; i > HANDLERS_AT; i--)
         if (lua_istable(L, i)) {
             laoi_no_more(L, i + 1);
-            laoi_read_options(L, i, linger_option, &linger);
+            laoi_read_options(L, i, node_options, &linger);
             lua_settop(L, i - 1);
             break;
         }

@@ -95,6 +95,12 @@ static uint32_t field_arg(lua_State *L, const aoi_sync *y, int i, int *type) {
     return field;
 }
 
+static void expect_value(lua_State *L, int i, int lua, int type) {
+    if (lua_type(L, i) == lua) return;
+    const char *expected = lua_typename(L, lua), *name = lua_tostring(L, i - 1), *of = type_names[type];
+    laoi_argerror(L, i, "%s expected for field '%s' (%s), got %s", expected, name, of, luaL_typename(L, i));
+}
+
 /* put(id, name, value [, ago]) */
 int laoi_sync_put(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 5);
@@ -106,14 +112,14 @@ int laoi_sync_put(lua_State *L) {
     const int64_t ago = lua_isnoneornil(L, 5) ? 0 : laoi_integer(L, 5);
     if (ago < 0 || ago > UINT32_MAX) return laoi_argerror(L, 5, "a whole number of ticks expected");
     if (type == AOI_BOOL) {
-        if (!lua_isboolean(L, 4)) laoi_typeerror(L, 4, "boolean");
+        expect_value(L, 4, LUA_TBOOLEAN, type);
         v.number = lua_toboolean(L, 4);
     } else if (type >= AOI_STRING) {
-        if (lua_type(L, 4) != LUA_TSTRING) laoi_typeerror(L, 4, "string");
+        expect_value(L, 4, LUA_TSTRING, type);
         v.bytes = lua_tolstring(L, 4, &n);
         v.size = n > AOI_MOST_VALUE ? AOI_MOST_VALUE + 1 : (uint32_t)n;
     } else {
-        if (lua_type(L, 4) != LUA_TNUMBER) laoi_typeerror(L, 4, "number");
+        expect_value(L, 4, LUA_TNUMBER, type);
         v.number = lua_tonumber(L, 4);
     }
     int result = aoi_sync_put_past(y->core, e, field, &v, (uint32_t)ago);

@@ -30,8 +30,8 @@ typedef struct sync_options_arg {
     sync_fields_arg *making; /* NULL: not for a new synchroniser */
 } sync_options_arg;
 
-/* Reads a whole number of at least 1, or false or infinity: returns 0, no limit.  The value is on top. */
-static uint32_t count_option(lua_State *L, int i, const char *name) {
+/* A whole number of at least 1; 0, no limit, for false and infinity. */
+static uint32_t limit_option(lua_State *L, int i, const char *name) {
     double v = lua_tonumber(L, -1);
     if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) return 0;
     if (lua_type(L, -1) != LUA_TNUMBER) laoi_bad_option(L, i, name, "a number expected");
@@ -39,29 +39,38 @@ static uint32_t count_option(lua_State *L, int i, const char *name) {
     return laoi_whole_option(L, i, name, 1, INT32_MAX, "a whole number of 1 or more expected");
 }
 
-static double tier_number(lua_State *L, int i, int k) {
+static double tier_number(lua_State *L, int i, const char *name, int k) {
     lua_rawgeti(L, -1, k);
-    if (lua_type(L, -1) != LUA_TNUMBER) laoi_bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
+    if (lua_type(L, -1) != LUA_TNUMBER) laoi_bad_option(L, i, name, "pairs of numbers {distance, ticks} expected");
     double v = lua_tonumber(L, -1);
     lua_pop(L, 1);
     return v;
 }
 
-static void tiers_option(lua_State *L, int i, sync_options_arg *a) {
+static void read_limit(lua_State *L, int i, const char *name, void *to) {
+    ((sync_options_arg *)to)->o.clients.limit = limit_option(L, i, name);
+}
+
+static void read_bytes(lua_State *L, int i, const char *name, void *to) {
+    ((sync_options_arg *)to)->o.clients.bytes = limit_option(L, i, name);
+}
+
+static void read_tiers(lua_State *L, int i, const char *name, void *to) {
+    sync_options_arg *a = to;
     a->o.clients.tiers = a->tiers;
     a->o.clients.tier_count = 0;
     if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) return;
-    if (!lua_istable(L, -1)) laoi_bad_option(L, i, "tiers", "a table of pairs {distance, ticks} expected");
+    if (!lua_istable(L, -1)) laoi_bad_option(L, i, name, "a table of pairs {distance, ticks} expected");
     size_t n = lua_rawlen(L, -1);
-    if (n < 1 || n > AOI_MOST_TIERS) laoi_bad_option(L, i, "tiers", "1 to 16 pairs {distance, ticks} expected");
+    if (n < 1 || n > AOI_MOST_TIERS) laoi_bad_option(L, i, name, "1 to 16 pairs {distance, ticks} expected");
     for (size_t k = 0; k < n; k++) {
         lua_rawgeti(L, -1, (int)k + 1);
         if (!lua_istable(L, -1) || lua_rawlen(L, -1) > 2)
-            laoi_bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
-        double distance = tier_number(L, i, 1), every = tier_number(L, i, 2);
+            laoi_bad_option(L, i, name, "pairs of numbers {distance, ticks} expected");
+        double distance = tier_number(L, i, name, 1), every = tier_number(L, i, name, 2);
         if (!(every >= 1 && every <= AOI_MOST_EVERY && every == floor(every))) {
             lua_pushnumber(L, every);
-            laoi_bad_option(L, i, "tiers", "ticks must be whole, from 1 to 65536");
+            laoi_bad_option(L, i, name, "ticks must be whole, from 1 to 65536");
         }
         a->tiers[k] = (aoi_tier){distance, (uint32_t)every};
         lua_pop(L, 1);
@@ -69,27 +78,28 @@ static void tiers_option(lua_State *L, int i, sync_options_arg *a) {
     a->o.clients.tier_count = (uint32_t)n;
 }
 
-/* A given option replaces the one in *ud; quantum, tick, fields, sight are only for a new synchroniser. */
-static bool sync_option(lua_State *L, int i, const char *name, void *ud) {
-    sync_options_arg *a = ud;
-    if (!strcmp(name, "limit")) a->o.clients.limit = count_option(L, i, name);
-    else if (!strcmp(name, "bytes")) a->o.clients.bytes = count_option(L, i, name);
-    else if (!strcmp(name, "tiers")) tiers_option(L, i, a);
-    else if (!strcmp(name, "quantum") && a->making) {
-        double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-        if (!(v > 0) || isinf(v)) laoi_bad_option(L, i, name, "a positive, finite number expected");
-        a->o.quantum = v;
-    } else if (!strcmp(name, "tick") && a->making)
-        a->o.tick = laoi_whole_option(L, i, name, 0, UINT32_MAX, "a whole number of 0 or more expected");
-    else if (!strcmp(name, "fields") && a->making) laoi_fields_option(L, i, a->making);
-    else if (!strcmp(name, "sight") && a->making) {
-        a->o.sight = laoi_sight_option(L, i, name, a->space);
-    } else if (!strcmp(name, "self")) {
-        if (!lua_isboolean(L, -1)) laoi_bad_option(L, i, name, "a boolean expected");
-        a->o.clients.self = lua_toboolean(L, -1);
-    } else return false;
-    return true;
+static void read_declared(lua_State *L, int i, const char *name, void *to) {
+    (void)name;
+    laoi_fields_option(L, i, ((sync_options_arg *)to)->making);
 }
+
+static void read_sight(lua_State *L, int i, const char *name, void *to) {
+    sync_options_arg *a = to;
+    a->o.sight = laoi_sight_option(L, i, name, a->space);
+}
+
+/* The first are those of a new synchroniser; the others are those of a client, too. */
+enum { FOR_CLIENTS = 4 };
+static const laoi_option sync_options[] = {
+    {"quantum", .type = LAOI_POSITIVE, .at = offsetof(sync_options_arg, o.quantum)},
+    {"tick", .type = LAOI_COUNT, .at = offsetof(sync_options_arg, o.tick)},
+    {"fields", .read = read_declared},
+    {"sight", .read = read_sight},
+    {"limit", .read = read_limit},
+    {"bytes", .read = read_bytes},
+    {"tiers", .read = read_tiers},
+    {"self", .type = LAOI_FLAG, .at = offsetof(sync_options_arg, o.clients.self)},
+    {NULL}};
 
 /* Raises an error for the option that the core has refused. */
 static void refuse_relevance(lua_State *L, int i, const char *wrong, uint32_t least) {
@@ -112,7 +122,7 @@ static int y_new(lua_State *L) {
     laoi_space *b = laoi_self(L);
     a.space = b;
     a.making = &declared;
-    laoi_read_options(L, 2, sync_option, &a);
+    laoi_read_options(L, 2, sync_options, &a);
     a.o.fields = declared.fields;
     a.o.field_count = declared.count;
     laoi_no_more(L, 3);
@@ -195,7 +205,7 @@ static int y_add(lua_State *L) {
     aoi_sync_get_defaults(y->core, &a.o.clients);
     const uint32_t count = view_args(L, y, areas);
     for (uint32_t k = 0; k < count; k++) views[k] = areas[k].area;
-    laoi_read_options(L, 4, sync_option, &a);
+    laoi_read_options(L, 4, sync_options + FOR_CLIENTS, &a);
     y = laoi_sync_self(L, 4); /* once more: reading areas may run a finalizer */
     e = laoi_entity(L, y->space, 2);
     check_relevance(L, 4, y->core, &a.o.clients);
@@ -213,7 +223,7 @@ static int y_set(lua_State *L) {
     sync_options_arg a = {0};
     if (!lua_istable(L, 3)) laoi_typeerror(L, 3, "table");
     (void)aoi_sync_get(y->core, e, &a.o.clients);
-    laoi_read_options(L, 3, sync_option, &a);
+    laoi_read_options(L, 3, sync_options + FOR_CLIENTS, &a);
     check_relevance(L, 3, y->core, &a.o.clients);
     return laoi_done(L, aoi_sync_set(y->core, e, &a.o.clients));
 }
