@@ -17,7 +17,8 @@
 enum { IDS = 10, NODES = 2, WALLS = 16, MOST_CALLS = 150 };
 
 typedef struct model_node {
-    bool there, show[IDS], seen[IDS];
+    bool there, seen[IDS];
+    int how[IDS];                /* overrides */
     uint32_t linger, clear[IDS]; /* last tick at which the target was seen without lingering */
 } model_node;
 
@@ -65,7 +66,7 @@ static bool is_clear(uint32_t i, uint32_t k, uint32_t t) {
     if (!f.nodes[i][k].there || AOI_IS_NULL(entity(t)) || !aoi_sees(f.s, n, entity(t))) return false;
     (void)aoi_position(f.s, entity(i), w);
     (void)aoi_position(f.s, entity(t), at);
-    return f.nodes[i][k].show[t] || !is_hidden(w, at);
+    return f.nodes[i][k].how[t] == AOI_SHOW || !is_hidden(w, at);
 }
 
 static void node_goes(uint32_t i, uint32_t k) {
@@ -78,7 +79,8 @@ static void entity_goes(uint32_t t) {
     for (uint32_t i = 0; i < IDS; i++)
         for (uint32_t k = 0; k < NODES; k++) {
             f.balance[i][k][t] -= f.nodes[i][k].seen[t];
-            f.nodes[i][k].seen[t] = f.nodes[i][k].show[t] = false;
+            f.nodes[i][k].seen[t] = false;
+            f.nodes[i][k].how[t] = AOI_BY_RULE;
         }
 }
 
@@ -90,7 +92,7 @@ static void model_tick(void) {
                 model_node *n = f.nodes[i] + k;
                 const bool clear = is_clear(i, k, t), was = n->seen[t];
                 if (clear) n->clear[t] = f.tick;
-                n->seen[t] = clear || (was && f.tick - n->clear[t] <= n->linger);
+                n->seen[t] = clear || (was && n->how[t] != AOI_HIDE && f.tick - n->clear[t] <= n->linger);
                 f.balance[i][k][t] += n->seen[t] - was;
             }
 }
@@ -127,7 +129,8 @@ static void compare(void) {
     for (uint32_t i = 0; i < IDS; i++)
         for (uint32_t k = 0; k < NODES; k++)
             for (uint32_t t = 0; t < IDS && f.nodes[i][k].there; t++) {
-                const bool lingers = f.nodes[i][k].linger && f.nodes[i][k].seen[t];
+                const model_node *n = f.nodes[i] + k;
+                const bool lingers = n->linger && n->seen[t] && n->how[t] != AOI_HIDE;
                 const bool sees = aoi_sight_sees(f.g, aoi_find_node(f.s, entity(i), k), entity(t));
                 require(sees == (i != t && (is_clear(i, k, t) || lingers)), "it sees something else");
             }
@@ -178,8 +181,7 @@ static void change(uint32_t what) {
         break;
     case 3: {
         const int how = (int)choose(&f.in, 4);
-        if (aoi_override(f.s, n, entity(t), how) == AOI_OK && f.nodes[i][k].there)
-            f.nodes[i][k].show[t] = how == AOI_SHOW;
+        if (aoi_override(f.s, n, entity(t), how) == AOI_OK && f.nodes[i][k].there) f.nodes[i][k].how[t] = how;
         break;
     }
     case 4:

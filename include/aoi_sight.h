@@ -51,7 +51,8 @@ AOI_API bool aoi_sight_read_wall(const aoi_sight *g, int64_t id, aoi_wall *out);
 /* Iterates over all walls, in no order; *cursor is 0 at first; false past the last. */
 AOI_API bool aoi_sight_next_wall(const aoi_sight *g, size_t *cursor, int64_t *id, aoi_wall *out);
 
-/* aoi_add_node for a node of the sight.  A seen target that a wall hides stays seen for `linger` more ticks. */
+/* aoi_add_node for a node of the sight.  A target that is no longer seen, because of a wall, its place, its kind or the
+ * mask, stays seen for `linger` more ticks; what AOI_HIDE hides does not. */
 AOI_API int aoi_sight_add_node(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger,
                                aoi_node *out);
 AOI_API bool aoi_sight_has_node(const aoi_sight *g, aoi_node n); /* n is a node of this sight */
@@ -62,7 +63,8 @@ AOI_API int aoi_sight_tick(aoi_sight *g);
 AOI_API bool aoi_sight_next(aoi_sight *g, aoi_event *out); /* takes the oldest event; false: none waits */
 AOI_API size_t aoi_sight_pending(const aoi_sight *g);      /* events that wait */
 
-/* Questions about the present state; a target that lingers counts as seen.  Lists and errors as in aoi_view. */
+/* Questions about the present state; a target that lingers counts as seen.  Lists and errors as in aoi_view.  Viewers
+ * are without nodes of layers on top, such as those of Lua's triggers, with ids of -2^52 and below. */
 AOI_API bool aoi_sight_sees(aoi_sight *g, aoi_node n, aoi_entity target);
 AOI_API int aoi_sight_view(aoi_sight *g, aoi_node n, const int64_t **ids, size_t *count);
 AOI_API int aoi_sight_viewers(aoi_sight *g, aoi_entity target, const int64_t **ids, const int64_t **nodes,

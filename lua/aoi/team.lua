@@ -129,10 +129,13 @@ local function is_visible(self, side, target)
   if not side.count[target] then return false end
   local bushes = self.inside[target]
   if not bushes then return true end
-  local watchers, n = (self.sight or self.space):viewers(target, self.buffer)
+  local watchers, n = self.space:viewers(target, self.buffer)
   for i = 1, 2 * n, 2 do
-    local watcher = watchers[i]
-    if side.nodes[watcher] == watchers[i + 1] and share(bushes, self.inside[watcher]) then return true end
+    local watcher, node = watchers[i], watchers[i + 1]
+    if side.nodes[watcher] == node and share(bushes, self.inside[watcher])
+      and (not self.sight or self.sight:sees(watcher, node, target)) then
+      return true
+    end
   end
   return false
 end

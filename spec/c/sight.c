@@ -21,6 +21,7 @@ typedef struct model_node {
     aoi_node node;
     aoi_area area;
     uint32_t linger;
+    int how[ENTITIES]; /* overrides; of targets that are there */
     model_pair pairs[ENTITIES];
 } model_node;
 
@@ -50,6 +51,7 @@ static bool is_hidden(const model *m, const double *w, const double *t) {
 
 /* A square that keeps is the model's own affair: what it saw at the last tick counts. */
 static bool area_sees(const model *m, int i, const model_node *n, int t) {
+    if (n->how[t] == AOI_SHOW || n->how[t] == AOI_HIDE) return n->how[t] == AOI_SHOW;
     if (n->area.keep <= n->area.radius) return aoi_sees(m->space, n->node, m->entity[t]);
     bool inner = true, outer = true;
     for (int a = 0; a < m->dims; a++) {
@@ -76,9 +78,9 @@ static unsigned model_tick(model *m) {
                 if (!n->is || !m->is[t] || t == i) continue;
                 p->life = m->life[t];
                 p->area = area_sees(m, i, n, t);
-                bool clear = p->area && !is_hidden(m, m->pos[i], m->pos[t]);
+                bool clear = p->area && (n->how[t] == AOI_SHOW || !is_hidden(m, m->pos[i], m->pos[t]));
                 if (p->clear && !clear) p->lost = m->now - 1;
-                bool sees = clear || (p->seen && m->now - p->lost <= n->linger);
+                bool sees = clear || (p->seen && n->how[t] != AOI_HIDE && m->now - p->lost <= n->linger);
                 events += sees != p->seen;
                 p->clear = clear;
                 p->seen = sees;
@@ -111,6 +113,7 @@ static void forget_node(model *m, int i, int k) {
         if (m->nodes[i][k].pairs[t].life) m->nodes[i][k].pairs[t].life = UINT32_MAX - 1;
     }
     m->nodes[i][k].is = false;
+    memset(m->nodes[i][k].how, 0, sizeof m->nodes[i][k].how);
 }
 
 /* ---- histories ------------------------------------------------------------------------------------------------------- */
@@ -200,6 +203,13 @@ static int node_call(model *m, int i) {
         EXPECT(aoi_sight_has_node(m->sight, n->node));
         return AOI_OK;
     }
+    if (random_below(3) == 0) {
+        int t = (int)random_below(ENTITIES), how = (int)random_below(4);
+        if (!m->is[t] || t == i) return AOI_OK;
+        result = aoi_override(m->space, n->node, m->entity[t], how);
+        if (result == AOI_OK) n->how[t] = how;
+        return result;
+    }
     if (random_below(3)) {
         if (n->area.keep > n->area.radius || area.keep > area.radius) return AOI_OK; /* judged by what it saw */
         result = aoi_set_area(m->space, n->node, &area);
@@ -230,6 +240,8 @@ static int entity_call(model *m, int i) {
         m->is[i] = false;
         m->life[i] = UINT32_MAX;
         for (int k = 0; k < NODES; k++) forget_node(m, i, k);
+        for (int w = 0; w < ENTITIES; w++)
+            for (int k = 0; k < NODES; k++) m->nodes[w][k].how[i] = AOI_BY_RULE;
         return AOI_OK;
     }
     memcpy(m->pos[i], pos, sizeof pos);
@@ -246,8 +258,9 @@ static void ask(model *m) {
             seen = 0;
             for (int t = 0; t < ENTITIES; t++) {
                 if (t == i || !m->is[t]) continue;
-                bool now = aoi_sees(m->space, n->node, m->entity[t]) && !is_hidden(m, m->pos[i], m->pos[t]);
-                bool held = n->linger && n->pairs[t].seen && n->pairs[t].life == m->life[t];
+                bool shown = n->how[t] == AOI_SHOW, hidden = !shown && is_hidden(m, m->pos[i], m->pos[t]);
+                bool now = aoi_sees(m->space, n->node, m->entity[t]) && !hidden, hides = n->how[t] == AOI_HIDE;
+                bool held = n->linger && n->pairs[t].seen && n->pairs[t].life == m->life[t] && !hides;
                 aoi_sight_explanation why;
                 EXPECT(aoi_sight_sees(m->sight, n->node, m->entity[t]) == (now || held));
                 aoi_sight_explain(m->sight, i, k + 1, t, &why);

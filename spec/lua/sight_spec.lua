@@ -107,6 +107,33 @@ for _, delivery in ipairs { "immediate", "deferred" } do
       assert.is_false(sight:sees(1, 1, 2))
     end)
 
+    it("lingers whatever has ended the view, an override that hides excepted", function()
+      for how, ends in pairs {
+        area = function() space:move(2, 100, 0) end,
+        kind = function() space:set_kind(2, 0) end,
+        mask = function() space:set_mask(1, 1, 2) end,
+        hide = function() space:override(1, 1, 2, "hide") end,
+        ["hide, already lingering"] = function() sight:shut(door) sight:tick() space:override(1, 1, 2, "hide") end,
+      } do
+        local hidden = how:match "hide" ~= nil
+        space:leave(3)
+        sight:open(door)
+        sight:add(1, 1, 30, handlers, { linger = 2 })
+        assert.equal("1.1+2", tick())
+        ends()
+        assert.equal(not hidden, sight:sees(1, 1, 2), how)
+        assert.same({ hidden and 0 or 1, hidden and 0 or 1 },
+          { select(2, sight:view(1, 1)), select(2, sight:viewers(2)) }, how)
+        assert.equal(hidden and "hidden" or "lingers", sight:explain(1, 1, 2).why)
+        assert.equal(hidden and "1.1-2" or "", tick(), how)
+        sight:remove(1, 1)
+        tick()
+        space:move(2, 10, 0)
+        space:set_kind(2, 1)
+        space:enter(3, 0, 5)
+      end
+    end)
+
     it("handlers may do anything; a tick in a handler is delivered by the outer one", function()
       local deep, most = 0, 0
       sight:add(1, 1, 30, {

@@ -113,6 +113,10 @@ describe("clients that see past walls:", function()
       return said
     end
     assert.equal("+3 aggro3", tick())
+    sight:add(3, 7, 30, nil, { linger = 1 })
+    assert.same({ { 3, 7 }, 1 }, { sight:viewers(1) })
+    assert.same({ {}, 0 }, { sight:viewers(3) }) -- not the node of the trigger
+    sight:remove(3, 7)
     assert.is_false(t:has(2))
     assert.equal("wall", t:explain(2).why)
     assert.is_true(t:has(3))

@@ -12,6 +12,7 @@
 
 #include "core/event_queue.h"
 
+#define AOI_LAYERS_ID (-INT64_C(4503599627370496)) /* ids of nodes from here down are those of layers, Lua's too */
 enum { AOI_SIGHTINGS = 256, AOI_SIGHTINGS_A_NODE = 16 }; /* most that wait before a call */
 
 typedef struct aoi_sighting {

@@ -104,7 +104,7 @@ static bool look_at(aoi_sight *g, aoi_sight_pair *p) {
     }
     if (p->flags & AOI_PAIR_CLEAR) p->clear = g->now;
     p->flags &= (uint8_t)~AOI_PAIR_CLEAR;
-    return p->flags & AOI_PAIR_SEEN && g->now + 1 - p->clear <= n->linger;
+    return aoi_pair_lingers(g, p) && g->now + 1 - p->clear <= n->linger;
 }
 
 /* Whether the pair is as at the last tick, in area, and either seen then and now with a clear line, or neither. */

@@ -6,7 +6,7 @@ static bool is_seen(const aoi_sight *g, const aoi_watch *n, uint32_t target, boo
     uint32_t p = n->linger || in_area ? aoi_pair_find(g, n->number, target) : AOI_NONE;
     uint32_t wall = p == AOI_NONE ? AOI_NONE : g->pairs[p].wall;
     if (in_area && aoi_line_clear(g, n->node, target, &wall)) return true;
-    return n->linger && p != AOI_NONE && g->pairs[p].flags & AOI_PAIR_SEEN;
+    return p != AOI_NONE && aoi_pair_lingers(g, g->pairs + p);
 }
 
 bool aoi_sight_sees(aoi_sight *g, aoi_node handle, aoi_entity target) {
@@ -28,8 +28,7 @@ int aoi_sight_view(aoi_sight *g, aoi_node handle, const int64_t **ids, size_t *c
         if (is_seen(g, n, aoi_slot_of_id(s, s->ids_out[i]), true)) s->ids_out[kept++] = s->ids_out[i];
     for (uint32_t p = n->linger ? n->pairs : AOI_NONE; p != AOI_NONE; p = g->pairs[p].of_watch[0]) {
         const aoi_sight_pair *r = g->pairs + p;
-        if ((r->flags & (AOI_PAIR_SEEN | AOI_PAIR_GONE)) != AOI_PAIR_SEEN || aoi_node_sees(s, n->node, r->target))
-            continue;
+        if (!aoi_pair_lingers(g, r) || aoi_node_sees(s, n->node, r->target)) continue;
         if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, kept + (size_t)1)) return AOI_ENOMEM;
         s->ids_out[kept++] = r->id;
     }
@@ -46,13 +45,13 @@ int aoi_sight_viewers(aoi_sight *g, aoi_entity target, const int64_t **ids, cons
     for (size_t i = 0; i < *count; i++) {
         aoi_entity watcher = aoi_find(s, s->ids_out[i]);
         const aoi_watch *n = aoi_watch_of(g, aoi_node_slot(s, aoi_find_node(s, watcher, s->nodes_out[i])));
-        if (!n || !is_seen(g, n, t, true)) continue;
+        if (!n || n->node_id <= AOI_LAYERS_ID || !is_seen(g, n, t, true)) continue;
         s->ids_out[kept] = s->ids_out[i];
         s->nodes_out[kept++] = s->nodes_out[i];
     }
     for (uint32_t p = t < g->thing_cap ? g->things[t].targets : AOI_NONE; p != AOI_NONE; p = g->pairs[p].of_target[0]) {
         const aoi_watch *n = g->watches[g->pairs[p].watch];
-        if (!n->linger || !(g->pairs[p].flags & AOI_PAIR_SEEN) || aoi_node_sees(s, n->node, t)) continue;
+        if (n->node_id <= AOI_LAYERS_ID || !aoi_pair_lingers(g, g->pairs + p) || aoi_node_sees(s, n->node, t)) continue;
         if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, kept + (size_t)1) ||
             !AOI_GROW(&s->world.memory, s->nodes_out, s->nodes_cap, kept + (size_t)1))
             return AOI_ENOMEM;

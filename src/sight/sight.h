@@ -122,6 +122,13 @@ static inline void aoi_pair_due(aoi_sight *g, uint32_t pair) {
     g->due[g->due_count++] = pair;
 }
 
+/* Whether the node holds on to the target that it saw at the last tick, now that area or line have lost it. */
+static inline bool aoi_pair_lingers(const aoi_sight *g, const aoi_sight_pair *p) {
+    const aoi_watch *n = g->watches[p->watch];
+    return n->linger && (p->flags & (AOI_PAIR_SEEN | AOI_PAIR_GONE)) == AOI_PAIR_SEEN &&
+           aoi_override_of(g->layer.space, n->node, p->target) != AOI_HIDE;
+}
+
 /* ---- recall.c ---------------------------------------------------------------------------------------------------- */
 
 enum { AOI_SAW_PLAINLY = AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR };

@@ -1,7 +1,7 @@
 /* clients.c - synchronisers and their clients: opening, closing, options, pins, questions about pictures. */
 #include "sync/sync.h"
 
-#define FIRST_NODE_ID (-INT64_C(4503599627370496) - (INT64_C(1) << 51)) /* below what lua/aoi/reserved.lua counts */
+#define FIRST_NODE_ID (AOI_LAYERS_ID - (INT64_C(1) << 51)) /* below what lua/aoi/reserved.lua counts */
 
 enum { MOST_CLIENTS = (1 << 24) - 1 };
 

@@ -11,7 +11,7 @@
 ---@field z? number world units
 
 ---@class aoi.SightNodeOptions
----@field linger? integer ticks for which the node holds on to what it saw; 0 by default
+---@field linger? integer ticks for which the node holds on to what it saw, unless an override hides it; 0 by default
 
 ---@class aoi.SightOptions
 ---@field walls? aoi.Sight whose walls it shares; without, it has its own
@@ -122,7 +122,7 @@ function Sight:sees(id, node_id, target) end
 ---@return integer n
 function Sight:view(id, node_id, buf) end
 
---- The nodes of the sight that see the target now, or hold on to it.
+--- The nodes of the sight that see the target now, or hold on to it, without those of triggers.
 ---@param id integer
 ---@param buf? integer[] a table to fill
 ---@return integer[] list flat pairs `watcher, node_id`
