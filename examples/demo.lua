@@ -58,7 +58,7 @@ function Night:say(id, text)
 end
 
 function Night:unlock()
-  self.sight:open(self.door)
+  self.sight:open_wall(self.door)
   self:caption("The door opens: what a wall hides changes at once, for those near it only", BOB)
 end
 

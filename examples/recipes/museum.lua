@@ -37,7 +37,7 @@ print(("%s: at %g, %g"):format(why.why, why.x, why.y)) -- behind the case
 
 space:move(1, 14, 3)
 sight:tick()
-sight:open(door)
+sight:open_wall(door)
 space:move(1, 18, 10) -- in line with the door, but behind both cases
 sight:tick()
 print("one tick later")
@@ -49,7 +49,7 @@ sight = sights.new(again)
 print("the door is " .. (select(5, sight:get_wall(door)) and "open" or "shut"))
 again:move(1, 25, 14)
 sight:tick()
-sight:shut(door)
+sight:shut_wall(door)
 again:move(1, 18, 14)
 sight:tick()
 sight:tick()

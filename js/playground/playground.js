@@ -29,7 +29,7 @@ function build(engine)
   sight = require("aoi.sight").new(space)
   for _, wall in ipairs(walls) do
     wall.id = sight:wall(wall[1], wall[2], wall[3], wall[4])
-    if wall.open then sight:open(wall.id) end
+    if wall.open then sight:open_wall(wall.id) end
   end
   for id in pairs(things) do place(id) end
 end
@@ -40,7 +40,7 @@ end
 
 function door(i)
   walls[i].open = not walls[i].open
-  sight[walls[i].open and "open" or "shut"](sight, walls[i].id)
+  sight[walls[i].open and "open_wall" or "shut_wall"](sight, walls[i].id)
 end
 
 function clear()

@@ -32,7 +32,7 @@ local function town(path)
       elseif id > 6 and random(12) == 1 then space:leave(id)
       else space:move(id, random(SIDE), random(SIDE)) end
     end
-    if random(3) == 1 then sight[random(2) == 1 and "open" or "shut"](sight, walls[random(#walls)]) end
+    if random(3) == 1 then sight[random(2) == 1 and "open_wall" or "shut_wall"](sight, walls[random(#walls)]) end
     sync:tick(function(id, message)
       lines[#lines + 1] = { j:bytes(), id, message }
       if random(10) == 1 then space:move(random(6), random(SIDE), random(SIDE)) end

@@ -56,7 +56,7 @@ local function step(random, w, dims)
   end
   local walls, n = sight:walls()
   if what == 8 and n > 8 then return sight:remove_wall(walls[from % n + 1]) end
-  if what == 9 and n > 0 then return shut and sight:shut(walls[1]) or sight:open(walls[1]) end
+  if what == 9 and n > 0 then return shut and sight:shut_wall(walls[1]) or sight:open_wall(walls[1]) end
   if what <= 11 then return sight:tick() end
   if dims == 3 then return space:move(id, x, y, z) end
   return space:move(id, x, y)
@@ -323,7 +323,7 @@ describe("a saved sight", function()
     local space = aoi.new()
     local sight = sights.new(space)
     local door, gone = sight:wall(1, 2, 3, 4), sight:wall(0, 0, 0, 1)
-    sight:open(door)
+    sight:open_wall(door)
     sight:remove_wall(gone)
     local copy = sights.new(aoi.load(space:save()))
     assert.same({ sight:get_wall(door) }, { copy:get_wall(door) })

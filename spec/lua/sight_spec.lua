@@ -35,10 +35,10 @@ for _, delivery in ipairs { "immediate", "deferred" } do
       sight:add(1, 1, { shape = "circle", radius = 30 }, handlers)
       assert.equal("", table.concat(heard))
       assert.same({ "1.1+3", 1 }, { tick() })
-      sight:open(door)
+      sight:open_wall(door)
       assert.equal("1.1+2", tick())
-      sight:shut(door)
-      sight:open(door)
+      sight:shut_wall(door)
+      sight:open_wall(door)
       assert.equal("", tick())
       sight:remove_wall(door)
       assert.equal("", tick())
@@ -54,12 +54,12 @@ for _, delivery in ipairs { "immediate", "deferred" } do
 
     it("a node of the space: facing, area, exceptions, removal", function()
       sight:add(1, 1, { shape = "sector", radius = 30, facing = 0, angle = 1 }, handlers)
-      sight:open(door)
+      sight:open_wall(door)
       assert.equal("1.1+2", tick())
       space:set_facing(1, 1, math.pi / 2)
       assert.equal("1.1+3 1.1-2", tick())
       space:set_facing(1, 1, 0)
-      sight:shut(door)
+      sight:shut_wall(door)
       assert.equal("1.1-3", tick())
       space:override(1, 1, 2, "show") -- seen through walls
       assert.equal("1.1+2", tick())
@@ -78,7 +78,7 @@ for _, delivery in ipairs { "immediate", "deferred" } do
       tick()
       space:leave(3)
       space:enter(3, 0, 6)
-      sight:open(door)
+      sight:open_wall(door)
       sight:tick()
       assert.equal("1.1-3", heard[1])
       table.sort(heard)
@@ -90,19 +90,19 @@ for _, delivery in ipairs { "immediate", "deferred" } do
     end)
 
     it("lingers for as many ticks as are asked for, without a break", function()
-      sight:open(door)
+      sight:open_wall(door)
       sight:add(1, 1, 30, handlers, { linger = 2 })
       sight:add(1, 2, 30, handlers.enter, handlers.leave, { linger = 0 })
       assert.equal("1.1+2 1.1+3 1.2+2 1.2+3", tick())
       for _ = 1, 5 do assert.equal("", tick()) end
-      sight:shut(door)
+      sight:shut_wall(door)
       assert.equal("1.2-2", tick())
       assert.equal("", tick())
       assert.is_true(sight:sees(1, 1, 2))
       assert.equal("lingers", sight:explain(1, 1, 2).why)
-      sight:open(door)
+      sight:open_wall(door)
       assert.equal("1.2+2", tick())
-      sight:shut(door)
+      sight:shut_wall(door)
       for _, said in ipairs { "1.2-2", "", "1.1-2", "" } do assert.equal(said, tick()) end
       assert.is_false(sight:sees(1, 1, 2))
     end)
@@ -113,11 +113,11 @@ for _, delivery in ipairs { "immediate", "deferred" } do
         kind = function() space:set_kind(2, 0) end,
         mask = function() space:set_mask(1, 1, 2) end,
         hide = function() space:override(1, 1, 2, "hide") end,
-        ["hide, already lingering"] = function() sight:shut(door) sight:tick() space:override(1, 1, 2, "hide") end,
+        ["hide, already lingering"] = function() sight:shut_wall(door) sight:tick() space:override(1, 1, 2, "hide") end,
       } do
         local hidden = how:match "hide" ~= nil
         space:leave(3)
-        sight:open(door)
+        sight:open_wall(door)
         sight:add(1, 1, 30, handlers, { linger = 2 })
         assert.equal("1.1+2", tick())
         ends()
@@ -142,7 +142,7 @@ for _, delivery in ipairs { "immediate", "deferred" } do
           most = math.max(most, deep)
           heard[#heard + 1] = "+" .. t
           if t == 3 then
-            sight:open(door)
+            sight:open_wall(door)
             space:move(3, 0, 7)
             assert.equal(0, sight:tick())
           end
@@ -156,7 +156,7 @@ for _, delivery in ipairs { "immediate", "deferred" } do
       assert.equal(2, sight:tick())
       assert.equal(1, most)
       assert.equal("+3 +2", table.concat(heard, " "))
-      sight:shut(door)
+      sight:shut_wall(door)
       sight:tick()
       sight:tick()
       assert.equal("+3 +2 -2 -3", table.concat(heard, " "))
@@ -209,7 +209,7 @@ for _, delivery in ipairs { "immediate", "deferred" } do
 
     it("an error is raised from the tick, the others wait for the next one; on_error takes it", function()
       local fail = true
-      sight:open(door)
+      sight:open_wall(door)
       sight:add(1, 1, 30, function(_, t)
         if fail then error("boom", 0) end
         heard[#heard + 1] = t
@@ -236,7 +236,7 @@ for _, delivery in ipairs { "immediate", "deferred" } do
         local buf, n = space:drain({})
         assert.same({ 2, aoi.ENTER, 7 }, { n, buf[1], buf[4] })
       end
-      sight:open(door)
+      sight:open_wall(door)
       space:move(3, 0, 100)
       space:flush()
       assert.equal("", (table.concat(heard, " "):gsub("s%d", "")))
@@ -262,7 +262,7 @@ for _, delivery in ipairs { "immediate", "deferred" } do
 
     if not rawget(_G, "jit") and _VERSION ~= "Lua 5.1" and _VERSION ~= "Lua 5.2" then
       it("handlers may yield", function()
-        sight:open(door)
+        sight:open_wall(door)
         sight:add(1, 1, 30, function(_, t)
           coroutine.yield()
           heard[#heard + 1] = t
@@ -300,11 +300,11 @@ for _, delivery in ipairs { "immediate", "deferred" } do
       assert.is_true(sight:sees(1, 1, 3))
       assert.is_false(sight:sees(1, 1, 2))
       assert.same({ { 3 }, 1 }, { sight:view(1, 1, { 9, 9, 9 }) })
-      sight:open(door)
+      sight:open_wall(door)
       assert.same({ { 1, 1 }, 1 }, { sight:viewers(2) })
       local _, n = sight:view(1, 1)
       assert.equal(2, n)
-      sight:shut(door)
+      sight:shut_wall(door)
       local why = sight:explain(1, 1, 2)
       assert.same({ false, "wall", door, 5, 0 }, { why.sees, why.why, why.wall, why.x, why.y })
       assert.matches("wall " .. door .. " at 5", tostring(why), 1, true)
@@ -338,7 +338,7 @@ for _, delivery in ipairs { "immediate", "deferred" } do
       other:tick()
       sight:close()
       heard = {}
-      other:open(door)
+      other:open_wall(door)
       assert.equal(1, other:tick())
       assert.equal("1.2+2", heard[1])
       assert.is_nil(space:area(1, 1))
@@ -355,10 +355,10 @@ describe("sights:", function()
     space:enter(2, 30, 0)
     space:set_extent(2, 25)
     local door = sight:wall(20, -2, 20, 2)
-    sight:open(door)
+    sight:open_wall(door)
     sight:add(1, 1, { shape = "circle", radius = 6 })
     assert.equal(1, sight:tick())
-    sight:shut(door)
+    sight:shut_wall(door)
     assert.equal(1, sight:tick())
     assert.is_false(sight:sees(1, 1, 2))
     assert.is_true(space:check())
@@ -394,7 +394,7 @@ describe("sights:", function()
     refused("bad argument #4 to 'wall' (number expected, got no value)", "wall", 1, 2)
     refused("bad argument #2 to 'wall' (finite number expected, got nan)", "wall", 0 / 0, 0, 0, 0)
     refused("bad argument #6 to 'wall' (nothing expected in 2 dimensions, got number)", "wall", 0, 0, 1, 1, 5)
-    refused("bad argument #2 to 'open' (no wall 9)", "open", 9)
+    refused("bad argument #2 to 'open_wall' (no wall 9)", "open_wall", 9)
     refused("bad argument #2 to 'remove_wall' (no wall 9)", "remove_wall", 9)
     refused("bad argument #2 to 'add' (no entity 5)", "add", 5, 1, 5)
     refused("bad argument #3 to 'add' (entity 1 already has a node 7)", "add", 1, 7, 5)

@@ -70,7 +70,7 @@ describe("clients that see past walls:", function()
         elseif what < 82 and walls[1] then
           sight:remove_wall(table.remove(walls, r(#walls)))
         elseif what < 88 and walls[1] then
-          sight[r(2) == 1 and "open" or "shut"](sight, walls[r(#walls)])
+          sight[r(2) == 1 and "open_wall" or "shut_wall"](sight, walls[r(#walls)])
         elseif what < 89 and pics[id] then
           sync:remove(id)
           pics[id] = nil
@@ -120,10 +120,10 @@ describe("clients that see past walls:", function()
     assert.is_false(t:has(2))
     assert.equal("wall", t:explain(2).why)
     assert.is_true(t:has(3))
-    sight:open(door)
+    sight:open_wall(door)
     assert.equal("+2 aggro2", tick())
     assert.is_true(teams:knows("red", 2))
-    sight:shut(door)
+    sight:shut_wall(door)
     assert.equal("-2 calm2", tick())
     assert.same({ { 3 }, 1 }, { t:targets() })
     assert.has_error(function() triggers:save() end)

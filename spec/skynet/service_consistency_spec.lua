@@ -71,7 +71,7 @@ local function shadowed_sight(core)
   local real, plain, views = new_sight(core.real), new_sight(core.plain), core.views
   core.plain_sight = plain
   local shadow = { real = real }
-  for _, name in ipairs { "wall", "open", "shut", "remove_wall" } do
+  for _, name in ipairs { "wall", "open_wall", "shut_wall", "remove_wall" } do
     shadow[name] = function(_, ...)
       plain[name](plain, ...)
       return real[name](real, ...)

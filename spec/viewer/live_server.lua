@@ -20,7 +20,7 @@ end
 -- Walls across the middle with a door; one that sees past them.
 local sight = require("aoi.sight").new(space)
 sight:wall(0, side / 2, side, side / 2)
-sight:open(sight:wall(side / 2, 0, side / 2, side))
+sight:open_wall(sight:wall(side / 2, 0, side / 2, side))
 sight:add(9, 2, { shape = "circle", radius = side }, function() end)
 
 local function step()

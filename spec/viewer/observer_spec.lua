@@ -262,7 +262,7 @@ describe("an observer", function()
           local heights = dimensions == 3 and { 1, 1 + random(3) } or {}
           sight:wall(random(9), random(9), random(9), random(9), heights[1], heights[2])
         elseif random(3) == 1 then sight:remove_wall(id)
-        else sight[random { "open", "shut" }](sight, id)
+        else sight[random { "open_wall", "shut_wall" }](sight, id)
         end
         if step % 50 == 0 then
           list[1]:close()

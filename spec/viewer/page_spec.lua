@@ -131,7 +131,7 @@ describe("a page", function()
       local door = n > 0 and ids[random(n)]
       if n < 20 then sight:wall(random(41) - 21, random(41) - 21, random(41) - 21, random(41) - 21)
       elseif random(4) == 1 then sight:remove_wall(door)
-      else sight[random { "open", "shut" }](sight, door)
+      else sight[random { "open_wall", "shut_wall" }](sight, door)
       end
     end
     for _ = 1, 20 do change_wall() end

@@ -319,7 +319,7 @@ describe("a target far away", function()
       local sight = new_sight(space)
       for i = 1, walls or 0 do
         local wall = sight:wall(table.unpack(rows, 4 * i - 3, 4 * i))
-        if is_open[i] then sight:open(wall) end
+        if is_open[i] then sight:open_wall(wall) end
       end
       for id, p in pairs(at) do space:enter(id, p[1], p[2]) end
       for id, p in pairs(at) do

@@ -211,8 +211,8 @@ local function build(self)
   if self.walls.last < self.scene.walls or random(3) == 1 then proposal("add", { any_wall(self), any_wall(self) }) end
   for _ = 1, random(3) do
     local id = random(self.walls.last + 3)
-    local verb = random { "open", "open", "shut", "shut", self.walls.last < self.scene.walls and "shut" or "remove" }
-    proposal(verb, id)
+    local third = self.walls.last < self.scene.walls and "shut_wall" or "remove_wall"
+    proposal(random { "open_wall", "open_wall", "shut_wall", "shut_wall", third }, id)
   end
   order_all(self, { walls = proposals })
   for _, one in ipairs(proposals) do wall_list.enter(self.walls, one, function() end) end

@@ -79,7 +79,7 @@ function MAKE.wall(self, id, how, ...)
   end
   number = number or sight:wall(...)
   self.wall_of[id] = number
-  if how == "open" then sight:open(number) else sight:shut(number) end
+  if how == "open" then sight:open_wall(number) else sight:shut_wall(number) end
 end
 
 function MAKE.remove(self, id, node) self.space:remove_node(id, node) end

@@ -59,7 +59,7 @@ static int child_close(lua_State *L) {
     return laoi_close_child(L, lua_touserdata(L, lua_upvalueindex(LAOI_CLASS)));
 }
 
-/* The method `close`; an argument is an error: sight:close(wall) is a mistake for sight:shut(wall). */
+/* The method `close`; an argument is an error: sight:close(wall) is a mistake for sight:shut_wall(wall). */
 static int close_method(lua_State *L) {
     const laoi_class *c = lua_touserdata(L, lua_upvalueindex(LAOI_CLASS));
     const laoi_child *self = laoi_child_maybe(L, c);

@@ -119,12 +119,12 @@ static int wall_done(lua_State *L, int result) {
     return laoi_done(L, result);
 }
 
-static int g_open(lua_State *L) {
+static int g_open_wall(lua_State *L) {
     laoi_child *g = sight_self_of(L, 2);
     return wall_done(L, aoi_sight_open_wall(g->core, laoi_integer(L, 2), true));
 }
 
-static int g_shut(lua_State *L) {
+static int g_shut_wall(lua_State *L) {
     laoi_child *g = sight_self_of(L, 2);
     return wall_done(L, aoi_sight_open_wall(g->core, laoi_integer(L, 2), false));
 }
@@ -294,10 +294,22 @@ static int g_stats(lua_State *L) {
 /* ---- the module -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg sight_methods[] = {
-    {"wall", g_wall},         {"open", g_open},       {"shut", g_shut},   {"remove_wall", g_remove_wall},
-    {"get_wall", g_get_wall}, {"walls", g_walls},     {"ray", g_ray},     {"add", g_add},
-    {"remove", g_remove},     {"tick", g_tick},       {"sees", g_sees},   {"view", g_view},
-    {"viewers", g_viewers},   {"explain", g_explain}, {"stats", g_stats}, {NULL, NULL},
+    {"wall", g_wall},
+    {"open_wall", g_open_wall},
+    {"shut_wall", g_shut_wall},
+    {"remove_wall", g_remove_wall},
+    {"get_wall", g_get_wall},
+    {"walls", g_walls},
+    {"ray", g_ray},
+    {"add", g_add},
+    {"remove", g_remove},
+    {"tick", g_tick},
+    {"sees", g_sees},
+    {"view", g_view},
+    {"viewers", g_viewers},
+    {"explain", g_explain},
+    {"stats", g_stats},
+    {NULL, NULL},
 };
 
 static void end_sight(void *core) {

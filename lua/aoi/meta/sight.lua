@@ -49,10 +49,10 @@ function Sight:wall(x1, y1, x2, y2, z0, z1) end
 
 --- Opens a wall: a door. It hides nothing until it is shut. An open one may be opened.
 ---@param wall integer
-function Sight:open(wall) end
+function Sight:open_wall(wall) end
 
 ---@param wall integer
-function Sight:shut(wall) end
+function Sight:shut_wall(wall) end
 
 ---@param wall integer
 function Sight:remove_wall(wall) end

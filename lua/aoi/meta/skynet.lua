@@ -160,7 +160,7 @@ function Map:wall(x1, y1, x2, y2, z0, z1) end
 ---@return integer n
 function Map:wall_many(rows, buf) end
 
---- Opens a door, as `Sight:open`. In a world it is open in all shards when this returns.
+--- Opens a door, as `Sight:open_wall`. In a world it is open in all shards when this returns.
 ---@param wall integer
 function Map:open_wall(wall) end
 

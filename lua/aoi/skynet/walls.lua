@@ -8,17 +8,16 @@ local methods = require "aoi.skynet.methods"
 
 local walls = {}
 
--- Method of a map -> method of the sight.
+-- Methods of a map that are those of its sight.
 local OF_SIGHT = {
-  wall = "wall", open_wall = "open", shut_wall = "shut", remove_wall = "remove_wall", get_wall = "get_wall",
-  walls = "walls", ray = "ray",
+  wall = true, open_wall = true, shut_wall = true, remove_wall = true, get_wall = true, walls = true, ray = true,
 }
 
 function walls.has(name) return OF_SIGHT[name] end
 
 --- Calls such a method: returns true and its results, or false and the error.
 function walls.invoke(place, name, ...)
-  return methods.invoke_as(walls.sight(place, name), OF_SIGHT[name], name, ...)
+  return methods.invoke(walls.sight(place, name), name, ...)
 end
 
 --- The sight, for a method of that name; raises where there is none.

@@ -60,10 +60,10 @@ end
 --- requests: as in member.lua.
 function building.add(requests)
   requests.wall, requests.wall_many = wall, wall_many
-  for name, verb in pairs { open_wall = "open", shut_wall = "shut", remove_wall = "remove" } do
+  for _, name in ipairs { "open_wall", "shut_wall", "remove_wall" } do
     requests[name] = function(self, id, ...)
       check(self, name, id, ...)
-      return methods.done(building.propose(self, verb, id))
+      return methods.done(building.propose(self, name, id))
     end
   end
   for _, name in ipairs { "ray", "get_wall", "walls" } do

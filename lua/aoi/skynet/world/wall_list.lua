@@ -3,8 +3,8 @@
 --
 --   state    last: the newest id; list[id] = { x1, y1, x2, y2 [, z0, z1], open = boolean };
 --            done[boot] = n: the last proposal that has been entered of the process with that boot id
---   proposal boot, n: ascending, as it may be sent to two leaders; verb, value: "add", a list of such walls; "open",
---            "shut", "remove", an id; "all", a state
+--   proposal boot, n: ascending, as it may be sent to two leaders; verb, value: "add", a list of such walls;
+--            "open_wall", "shut_wall", "remove_wall", an id; "all", a state
 --
 --   shard.walls              the state of the shard
 --   shard.wall_of[id]        the number of the wall in the shard's sight; shard.wall_named[number]: the id
@@ -37,9 +37,9 @@ function VERBS.add(state, list, put)
   return { first, #list }
 end
 
--- A verb for one wall, which f(list, id) changes; name: the method, for errors.
+-- A verb for one wall, which f(list, id) changes.
 local function of_one(name, f)
-  return function(state, id, put)
+  VERBS[name] = function(state, id, put)
     if not state.list[id] then return ("bad argument #1 to '%s' (no wall %d)"):format(name, id) end
     f(state.list, id)
     put(id)
@@ -47,9 +47,9 @@ local function of_one(name, f)
   end
 end
 
-VERBS.open = of_one("open_wall", function(list, id) list[id].open = true end)
-VERBS.shut = of_one("shut_wall", function(list, id) list[id].open = false end)
-VERBS.remove = of_one("remove_wall", function(list, id) list[id] = nil end)
+of_one("open_wall", function(list, id) list[id].open = true end)
+of_one("shut_wall", function(list, id) list[id].open = false end)
+of_one("remove_wall", function(list, id) list[id] = nil end)
 
 function VERBS.all(state, other, put)
   local former = sorted_keys(state.list)
@@ -82,7 +82,7 @@ local function put(shard, id)
     number = sight:wall(table.unpack(wall, 1, #wall))
     shard.wall_of[id], shard.wall_named[number] = number, id
   end
-  if wall.open then sight:open(number) else sight:shut(number) end
+  if wall.open then sight:open_wall(number) else sight:shut_wall(number) end
 end
 
 --- The shard begins with the walls of a state, nil: with none.
