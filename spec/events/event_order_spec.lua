@@ -1,6 +1,14 @@
--- Enter and leave alternate for each pair, a call's leaves precede its enters, and a batch brings its net change.
-local fixture = require "spec.support.fixture"
+-- Enter and leave alternate for each pair, a call's leaves precede its enters, a batch brings its net change, and
+-- questions change no order.
+local aoi = require "aoi"
+local journal = require "aoi.journal"
 local bits = require "spec.support.bits"
+local fixture = require "spec.support.fixture"
+local random_area = require "spec.support.random_area"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+
+local unpack = table.unpack or unpack -- luacheck: ignore
 
 for setup in fixture.all() do
   describe("events on " .. setup.name, function()
@@ -233,3 +241,112 @@ for setup in fixture.all { modes = { "flush", "drain" } } do
     end)
   end)
 end
+
+-- Random calls, as { verb, arguments }. Some spaces have many entities and questions before their first node; some are
+-- emptied on the way.
+local function random_calls(random)
+  local most, span, first = random { 8, 60, 60 }, random { 20, 100, 1000 }, random { 0, 0, 60 }
+  local scenario = { radius = function() return random { 5, 10, 50, 200, 1000 } end }
+  function scenario.coordinate() return (random(2 * span) - span) * (span > 20 and random() or 1) end
+  local calls, here, place = {}, {}, scenario.coordinate
+  local function call(...) calls[#calls + 1] = { ... } end
+  for step = 1, 60 + random(140) do
+    local id, node, what = random(most), random(3), random(20)
+    if step == 100 and random(3) == 1 then
+      for other in pairs(here) do call("leave", other) end
+      here = {}
+    end
+    local nodes = here[id]
+    if not nodes then
+      call("enter", id, place(), place())
+      here[id] = {}
+    elseif what == 1 then
+      call("leave", id)
+      here[id] = nil
+    elseif what == 2 then call("set_kind", id, random(4) - 1)
+    elseif what == 3 then call("set_extent", id, random { 0, 0, 1, 50 })
+    elseif what == 4 then call "flush"
+    elseif what < 7 then
+      local rows = {}
+      for other in pairs(here) do
+        for _, value in ipairs { other, place(), place() } do rows[#rows + 1] = value end
+      end
+      call("move_many", rows)
+    elseif what < 12 or step < first then call("move", id, place(), place())
+    elseif not nodes[node] then
+      call("add_node", id, node, random_area.of_node(random, scenario, 2, { 1, 2, 3 }))
+      nodes[node] = true
+    elseif what < 15 then
+      call("remove_node", id, node)
+      nodes[node] = nil
+    else call("set_mask", id, node, random(3)) end
+  end
+  return calls
+end
+
+local function ask(space, random)
+  local ids, n = space:ids()
+  local id, x, y = ids[random(math.max(n, 1))], random(200) - 100, random(200) - 100
+  for _ = 1, random { 1, 10, 100 } do
+    local what = random(9)
+    if what == 1 then space:near(x, y, random { 1, 10, 100, 1000 })
+    elseif what == 2 then space:nearest(x, y, random(5))
+    elseif what == 3 then space:near_many({ x, y, y, x }, random { 10, 100 })
+    elseif what == 4 then space:sweep(x, y, y, x, 5)
+    elseif what == 5 then space:save()
+    elseif what == 6 and n > 0 then space:viewers(id)
+    elseif n > 0 then
+      for _, node in ipairs((space:nodes(id))) do
+        if what == 7 then space:view(id, node)
+        elseif what == 8 then space:sees(id, node, ids[1])
+        else space:explain(id, node, ids[1]) end
+      end
+    end
+  end
+  if random(20) == 1 then space:check() end
+end
+
+local function hearing(log)
+  local function hear(what)
+    return function(watcher, target, node) log[#log + 1] = ("%s%d/%d>%d"):format(what, watcher, node, target) end
+  end
+  return hear "+", hear "-"
+end
+
+-- The events as one text, and the space saved; `random`: questions are asked between the calls; `sink`: of a journal.
+local function played(options, calls, random, sink)
+  local space, log = aoi.new(options), {}
+  local record = sink and journal.record(space, sink)
+  local enter, leave = hearing(log)
+  for _, call in ipairs(calls) do
+    if call[1] == "add_node" then space:add_node(call[2], call[3], call[4], enter, leave)
+    else space[call[1]](space, unpack(call, 2)) end
+    if random and random(2) == 1 then ask(space, random) end
+  end
+  local saved = space:save()
+  if record then record:stop() end
+  return table.concat(log, " "), saved
+end
+
+describe("questions", function()
+  local seed = random_run.seed "questions"
+
+  for _, engine in ipairs(aoi.engines()) do
+    for _, delivery in ipairs { "immediate", "deferred" } do
+      it(("of a space %s on %s change no order, and a replay has it"):format(delivery, engine), function()
+        local options = { engine = engine, delivery = delivery }
+        for run = 1, random_run.runs(30) do
+          local name = ("run %d of %s"):format(run, random_run.again(seed))
+          local calls = random_calls(rng.new(seed + run))
+          local pieces, log = {}, {}
+          local asked, saved = played(options, calls, rng.new(seed - run), function(b) pieces[#pieces + 1] = b end)
+          if delivery == "immediate" then assert.equal(played(options, calls), asked, name) end
+          local player = journal.open(table.concat(pieces), { handlers = function() return hearing(log) end })
+          while player:step() do end
+          assert.equal(asked, table.concat(log, " "), name)
+          assert.is_true(saved == player.space:save(), name)
+        end
+      end)
+    end
+  end
+end)

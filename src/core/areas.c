@@ -178,6 +178,7 @@ typedef struct new_area { /* the arguments of adding a node */
 /* Everything but commit; a failure leaves nothing behind but events, which the caller rolls back. */
 static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, new_area *a, uint32_t *out) {
     aoi_area_state *is = &a->is;
+    if (!aoi_grid_begin_watch(&s->index.grid)) return AOI_ENOMEM;
     uint32_t node = *out = new_node(s, owner, node_id, is, a->flags);
     if (node == AOI_NONE) return AOI_ENOMEM;
     aoi_node_record *n = s->world.nodes + node;

@@ -15,6 +15,7 @@ void aoi_grid_close(aoi_grid *g) {
     AOI_CLEAR(aoi_grid_memory(g), g->ahead, g->ahead_cap);
     aoi_spatial_close(aoi_grid_memory(g), &g->points);
     g->tuned = g->counted = 0;
+    g->watched = false;
     g->rare = 0;
 }
 

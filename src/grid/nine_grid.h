@@ -46,6 +46,7 @@ struct aoi_grid {
     double base;  /* sides are this times a power of two */
     bool fixed;   /* by the `cell` hint */
     bool changed; /* entities or nodes have come or gone since the last tuning */
+    bool watched; /* there have been nodes since the space was empty: questions do not change the cells */
     aoi_spatial_hash points;
     uint64_t rare;
     uint32_t counted; /* entities when `rare` was chosen */
@@ -121,6 +122,8 @@ double aoi_grid_side_for(const aoi_grid *g, double reach);
 /* Chooses sides of cells, uniform layers, crowds and rare kinds anew where the counts have changed enough to pay for
  * it, and releases memory; what lacks memory stays as it was. */
 void aoi_grid_tidy(aoi_grid *g);
+/* Called before any node is added; false: memory is refused, nothing changed. */
+bool aoi_grid_begin_watch(aoi_grid *g);
 /* Counts a question of this half-extent. */
 void aoi_grid_count_question(aoi_grid *g, double reach);
 

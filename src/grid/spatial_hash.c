@@ -235,10 +235,12 @@ static void transfer_item(void *ud, uint32_t ref) {
     if (!t->failed) (void)aoi_spatial_insert(&t->to, cell, at, ref, marked);
 }
 
-bool aoi_items_resize(aoi_world *w, aoi_spatial_hash *h, double side) {
+static bool resize_items(aoi_world *w, aoi_spatial_hash *h, double side, bool by_slot) {
     item_transfer t = {.world = w, .from = h};
     aoi_spatial_open(&t.to, side, h->of_nodes);
-    aoi_each_item(h, transfer_item, &t);
+    if (!by_slot) aoi_each_item(h, transfer_item, &t);
+    for (uint32_t e = 0; e < w->entity_top && by_slot; e++)
+        if (aoi_is_live(w->entities[e].generation)) transfer_item(&t, e);
     aoi_spatial_close(&w->memory, t.failed ? &t.to : h);
     if (t.failed) return false;
     *h = t.to;
@@ -247,6 +249,15 @@ bool aoi_items_resize(aoi_world *w, aoi_spatial_hash *h, double side) {
             for (uint32_t lane = 0; lane < h->buckets[b].count; lane++)
                 *aoi_item_place(w, h, h->buckets[b].ref[lane]) = (aoi_cell_slot){i, b * AOI_BUCKET_LANES + lane};
     return true;
+}
+
+bool aoi_items_resize(aoi_world *w, aoi_spatial_hash *h, double side) {
+    return resize_items(w, h, side, false);
+}
+
+bool aoi_entities_resize(aoi_world *w, aoi_spatial_hash *h, double side) {
+    assert(!h->of_nodes);
+    return resize_items(w, h, side, true);
 }
 
 /* ---- to look at -------------------------------------------------------------------------------------------------- */

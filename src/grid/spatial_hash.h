@@ -198,6 +198,8 @@ static inline bool aoi_item_move(aoi_world *w, aoi_spatial_hash *h, uint32_t ref
 
 /* Moves all items into cells of another side; false when memory is refused, and then nothing has changed.  O(items). */
 bool aoi_items_resize(aoi_world *w, aoi_spatial_hash *h, double side);
+/* The same of entities, by their slots, so that their order tells nothing of the cells before; slower. */
+bool aoi_entities_resize(aoi_world *w, aoi_spatial_hash *h, double side);
 
 /* Calls f for each item, in the order of the cells. */
 typedef void (*aoi_item_visit)(void *ud, uint32_t ref);

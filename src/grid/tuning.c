@@ -35,22 +35,29 @@ static void grid_fit_points(aoi_grid *g, double side) {
         good = grid_resize_points(g, g->points.side * 2);
 }
 
-/* Runs when the nodes in one layer have doubled. */
+/* Runs when the nodes in one layer have doubled.  Few nodes do not make cells larger: most queries are other questions. */
 static void grid_tune_points(aoi_grid *g, double side, uint32_t nodes) {
-    if (nodes < 2 * g->tuned || nodes < GRID_TUNERS || g->points.count < GRID_TUNERS) return;
+    if (!nodes || nodes < 2 * g->tuned || g->points.count < GRID_TUNERS) return;
     g->tuned = nodes;
-    grid_fit_points(g, side);
+    grid_fit_points(g, nodes < GRID_TUNERS ? fmin(side, g->points.side) : side);
 }
 
-/* Without nodes and without a hint, cells suit the size of most questions. */
+/* Without nodes and without a hint, cells suit the size of most questions.  With nodes no question changes them: the
+ * order of events follows that of the cells. */
 void aoi_grid_count_question(aoi_grid *g, double reach) {
     int size = aoi_size_class(reach);
-    if (g->fixed || g->tuned || !(reach > 0) || !isfinite(reach)) return;
+    if (g->fixed || g->watched || !(reach > 0) || !isfinite(reach)) return;
     if (!g->asked_lead) g->asked = size;
     g->asked_lead += size == g->asked ? 1 : -1;
     if (g->asked_lead < GRID_ASKED) return;
     g->asked_lead = 0;
     if (g->points.count >= GRID_TUNERS) grid_fit_points(g, aoi_grid_side_for(g, ldexp(1, size)));
+}
+
+/* The first node finds the entities as if no question had been asked. */
+bool aoi_grid_begin_watch(aoi_grid *g) {
+    if (!g->watched) g->watched = aoi_entities_resize(g->world, &g->points, g->fixed ? g->base : AOI_GRID_SIDE);
+    return g->watched;
 }
 
 /* ---- rare kinds ------------------------------------------------------------------------------------------------ */

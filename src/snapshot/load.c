@@ -74,7 +74,7 @@ static bool load_head(loader *l) {
     if (result == AOI_EVALUE) return fail(l, "there is no engine of that name to load it into");
     if (result != AOI_OK) return lacks_memory(l);
     l->s->taken = taken;
-    return true;
+    return aoi_grid_begin_watch(&l->s->index.grid) || lacks_memory(l); /* while it is empty */
 }
 
 /* ---- entities and nodes -------------------------------------------------------------------------------------------- */
@@ -453,6 +453,7 @@ int aoi_load(const void *bytes, size_t size, const aoi_load_options *o, aoi_spac
     bool loaded = load_all(&l);
     if (l.s) {
         AOI_FREE(&l.s->world.memory, l.seen, l.seen_cap);
+        l.s->index.grid.watched = l.s->node_count > 0;
         if (loaded) aoi_tidy(l.s);
         else aoi_close(l.s);
     }
