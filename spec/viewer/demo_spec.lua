@@ -73,7 +73,7 @@ describe("a page of a program", function()
     refuses(expected .. "an empty table%)", {}, out)
     refuses(expected .. "number%)", 7, out)
     refuses("chapter 1: 'source' is neither a path nor a program", { { title = "a" } }, out)
-    refuses("bad argument #1 to 'write' %(unknown option 'titel': .*did you mean 'title'",
+    refuses("bad argument #1 to 'write' %(unknown option 'titel': 'areas', .* or 'to' expected; did you mean 'title'",
       { { source = program, titel = "a" } }, out)
     refuses("'client': table expected, got number", program, out, { client = 1 })
     refuses("#3 to 'write' %(bad value for option 'client': { id = ..., area = ... } expected%)", program, out,

@@ -59,6 +59,7 @@ static int helper_fnv(lua_State *L) {
 static int helper_expected(lua_State *L) {
     const char *names[LAOI_MOST_NAMES + 1] = {NULL}, *word = luaL_checkstring(L, 1);
     const int n = (int)lua_rawlen(L, 2);
+    lua_settop(L, 3);
     luaL_checkstack(L, n + 10, NULL);
     for (int k = 0; k < n && k < LAOI_MOST_NAMES; k++) {
         lua_rawgeti(L, 2, k + 1);

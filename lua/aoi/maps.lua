@@ -1,0 +1,11 @@
+--- Maps that other programs have drawn, as areas and walls: GeoJSON, and the JSON of the editor Tiled.
+---
+---     local maps = require "aoi.maps"
+---     for i, zone in ipairs(maps.geojson(text, { origin = { 13.4, 52.5 } })) do         -- degrees become metres
+---       space:enter(i, zone.x, zone.y, 0)
+---       space:add_node(i, 1, { shape = "polygon", rings = zone.rings }, handlers)
+---     end
+---
+--- A text that is no such map is an error that says where it is not.
+--- @module aoi.maps
+return { geojson = require "aoi.maps.geojson", tiled = require "aoi.maps.tiled" }
