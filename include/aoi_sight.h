@@ -5,8 +5,9 @@
  *          \   | wall
  *            . | - - u     u is hidden from w
  *
- * The rule.  With cross(u, v) = u.x * v.y - u.y * v.x in doubles as written, a shut wall a-b hides t from w if and only
- * if
+ * The rule.  Of a watcher and its target the one with the smaller x (then y, then z) is called w and the other t, so that
+ * a line is clear from both sides or from none.  With cross(u, v) = u.x * v.y - u.y * v.x in doubles as written, a shut
+ * wall a-b hides them from each other if and only if
  *     (cross(b-a, w-a) > 0) != (cross(b-a, t-a) > 0)  and  (cross(t-w, a-w) > 0) != (cross(t-w, b-w) > 0)
  * and in 3D the height of the line w-t where it crosses, w.z + s * (t.z - w.z) with
  *     s = cross(b-a, w-a) / (cross(b-a, w-a) - cross(b-a, t-a)),
@@ -76,7 +77,7 @@ typedef struct aoi_sight_stats {
 } aoi_sight_stats;
 AOI_API void aoi_sight_read_stats(const aoi_sight *g, aoi_sight_stats *out);
 
-/* The id of the first shut wall on the line from p to q, with the crossing in *at; of walls crossed at the same place
+/* The id of the first shut wall on the line from p to q, with the crossing in *at, which is computed from w; of walls crossed at the same place
  * the lowest id.  0: none.  All three have as many coordinates as the space. */
 AOI_API int64_t aoi_sight_ray(const aoi_sight *g, const double *p, const double *q, double *at);
 

@@ -110,6 +110,7 @@ static double cross(double ux, double uy, double vx, double vy) {
     return ux * vy - uy * vx;
 }
 
+/* Of both ends w is the one with the smaller x, then y. */
 static bool hides(const aoi_wall *k, double wx, double wy, double tx, double ty) {
     double bx = k->b[0] - k->a[0], by = k->b[1] - k->a[1];
     if ((cross(bx, by, wx - k->a[0], wy - k->a[1]) > 0) == (cross(bx, by, tx - k->a[0], ty - k->a[1]) > 0))
@@ -121,6 +122,7 @@ static bool hides(const aoi_wall *k, double wx, double wy, double tx, double ty)
 static bool is_clear(double wx, double wy, double tx, double ty) {
     int x = cell_of(wx), y = cell_of(wy), ex = cell_of(tx), ey = cell_of(ty);
     double dx = tx - wx, dy = ty - wy;
+    const bool back = wx > tx || (wx == tx && wy > ty);
     int sx = dx > 0 ? 1 : -1, sy = dy > 0 ? 1 : -1;
     double stepx = dx != 0 ? CELL / fabs(dx) : INFINITY, stepy = dy != 0 ? CELL / fabs(dy) : INFINITY;
     double nextx = dx != 0 ? ((x - 1 + (sx > 0)) * (double)CELL - wx) / dx : INFINITY;
@@ -128,7 +130,9 @@ static bool is_clear(double wx, double wy, double tx, double ty) {
     for (;;) {
         int c = y * CELLS + x;
         for (int k = 0; k < cell_counts[c]; k++)
-            if (hides(walls + cell_walls[c][k], wx, wy, tx, ty)) return false;
+            if (back ? hides(walls + cell_walls[c][k], tx, ty, wx, wy)
+                     : hides(walls + cell_walls[c][k], wx, wy, tx, ty))
+                return false;
         if ((x == ex && y == ey) || (nextx > 1 && nexty > 1)) return true;
         if (nextx < nexty) x += sx, nextx += stepx;
         else y += sy, nexty += stepy;

@@ -55,7 +55,7 @@
 
   const cross = (a, b, p) => (b[0] - a[0]) * (p.y - a[1]) - (b[1] - a[1]) * (p.x - a[0])
 
-  // How far along the line from w to t it meets a shut wall; undefined if that does not hide one from the other.
+  // How far along the line from w to t, which are in order, it meets a shut wall; undefined if that hides neither.
   function crossing(dims, { line, open, z0, z1 }, w, t) {
     const a = [line[0], line[1]], b = [line[2], line[3]], from = [w.x, w.y], to = [t.x, t.y]
     const cw = cross(a, b, w), ct = cross(a, b, t), end = p => cross(from, to, { x: p[0], y: p[1] }) > 0
@@ -64,14 +64,18 @@
     return dims < 3 || (z0 <= z && z <= z1) ? s : undefined
   }
 
-  // The first wall on the line, and where, as { id, x, y, z }; null: there is none.
-  function cut(world, sight, w, t) {
-    let id, least = Infinity
+  // The first wall on the line, and where, as { id, x, y, z }; null: there is none. The rule takes the end with the
+  // smaller x (then y, then z) first, whoever looks.
+  function cut(world, sight, from, to) {
+    const by = ['x', 'y', 'z'].find(k => from[k] !== to[k]), back = by !== undefined && from[by] > to[by]
+    const [w, t] = back ? [to, from] : [from, to]
+    let id, first
     for (const it of world.walls.values()) {
       const s = it.walls === sight ? crossing(world.dimensions, it, w, t) : undefined
-      if (s < least || (s === least && it.id < id)) [id, least] = [it.id, s]
+      if (s === undefined) continue
+      if (id === undefined || (back ? s > first : s < first) || (s === first && it.id < id)) [id, first] = [it.id, s]
     }
-    const at = k => w[k] + least * (t[k] - w[k])
+    const at = k => w[k] + first * (t[k] - w[k])
     return id === undefined ? null : { id, x: at('x'), y: at('y'), z: at('z') }
   }
 
@@ -164,7 +168,7 @@
       e.sees = it.outside && PLACES.has(e.why) ? e.why === 'outside' : SEES.has(e.why)
       e.wall = e.sees && e.why !== 'shown' && it.walls !== undefined ? cut(world, it.walls, w, t) : null
       if (e.wall) [e.why, e.sees] = ['wall', false]
-      if (it.linger && !e.sees && e.why !== 'self' && saw()) [e.why, e.sees] = ['lingers', true]
+      if (it.linger && !e.sees && e.why !== 'self' && e.why !== 'hidden' && saw()) [e.why, e.sees] = ['lingers', true]
       e.dx = t.x - w.x
       e.dy = t.y - w.y
       e.dz = t.z - w.z

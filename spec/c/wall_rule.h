@@ -12,7 +12,10 @@ static double cross(double ux, double uy, double vx, double vy) {
     return a - b;
 }
 
+/* Of both ends the one with the smaller x is w, then y, then z. */
 static bool wall_hides(const aoi_wall *k, int dims, const double *w, const double *t) {
+    bool later = w[0] > t[0] || (w[0] == t[0] && (w[1] > t[1] || (dims == 3 && w[1] == t[1] && w[2] > t[2])));
+    if (later) return wall_hides(k, dims, t, w);
     double bx = k->b[0] - k->a[0], by = k->b[1] - k->a[1], lx = t[0] - w[0], ly = t[1] - w[1];
     double c = cross(bx, by, w[0] - k->a[0], w[1] - k->a[1]), d = cross(bx, by, t[0] - k->a[0], t[1] - k->a[1]);
     double e = cross(lx, ly, k->a[0] - w[0], k->a[1] - w[1]), f = cross(lx, ly, k->b[0] - w[0], k->b[1] - w[1]);

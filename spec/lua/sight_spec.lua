@@ -364,6 +364,49 @@ describe("sights:", function()
     assert.is_true(space:check())
   end)
 
+  it("a line through ends of walls is clear from both sides, or from none: pillars on tiles", function()
+    local map = { "..........", "..#..#.#..", ".....#....", ".#......#.", "...#..#...", ".........." }
+    local space, ids = aoi.new(), {}
+    local sight = sights.new(space)
+    local function rock(x, y) return not map[y] or x < 1 or x > 10 or map[y]:sub(x, x) == "#" end
+    for y = 1, #map do
+      for x = 1, 10 do
+        if rock(x, y) ~= rock(x + 1, y) then sight:wall(x + 0.5, y - 0.5, x + 0.5, y + 0.5) end
+        if rock(x, y) ~= rock(x, y + 1) then sight:wall(x - 0.5, y + 0.5, x + 0.5, y + 0.5) end
+        if not rock(x, y) then
+          ids[#ids + 1] = 100 * y + x
+          space:enter(100 * y + x, x, y)
+          sight:add(100 * y + x, 1, { shape = "circle", radius = 20 })
+        end
+      end
+    end
+    sight:tick()
+    local seen = 0
+    for i, id in ipairs(ids) do
+      for j = i + 1, #ids do
+        local x0, y0 = space:position(id)
+        local x1, y1 = space:position(ids[j])
+        local there, back = { sight:ray(x0, y0, x1, y1) }, { sight:ray(x1, y1, x0, y0) }
+        local sees = sight:sees(id, 1, ids[j])
+        assert.same({ sees, not sees, not sees }, { sight:sees(ids[j], 1, id), there[1] ~= nil, back[1] ~= nil })
+        seen = seen + (sees and 1 or 0)
+      end
+    end
+    assert.is_true(seen > 100)
+    assert.is_true(space:check())
+  end)
+
+  it("the first wall is the one that is nearest to whoever looks", function()
+    local space = aoi.new()
+    local sight = sights.new(space)
+    local near, far = sight:wall(1, -1, 1, 1), sight:wall(3, -1, 3, 1)
+    assert.same({ near, 1, 0 }, { sight:ray(0, 0, 4, 0) })
+    assert.same({ far, 3, 0 }, { sight:ray(4, 0, 0, 0) })
+    local twin = sight:wall(3, -2, 3, 1)
+    assert.is_true(twin > far)
+    assert.same({ far, 3, 0 }, { sight:ray(4, 0, 0, 0) })
+  end)
+
   it("in 3D a wall has heights, the bounds included", function()
     local space = aoi.new { dimensions = 3 }
     local sight = sights.new(space)

@@ -1,10 +1,13 @@
 /* sight_check.c - verifies every invariant of a sight, and what its nodes see by a loop over all walls. */
 #include "sight/sight.h"
 
-static bool is_hidden(const aoi_sight *g, const double *w, const double *t) {
+static bool is_hidden(const aoi_sight *g, const double *p, const double *q) {
+    const aoi_walls *k = g->walls;
+    const bool ordered = aoi_ends_ordered(k->dims, p, q);
     double s;
-    for (uint32_t i = 0; i < g->walls->record_top; i++)
-        if (g->walls->records[i].live && aoi_wall_hides(&g->walls->records[i].w, g->walls->dims, w, t, &s)) return true;
+    for (uint32_t i = 0; i < k->record_top; i++)
+        if (k->records[i].live && aoi_wall_hides(&k->records[i].w, k->dims, ordered ? p : q, ordered ? q : p, &s))
+            return true;
     return false;
 }
 

@@ -169,11 +169,16 @@ int aoi_walls_remove(aoi_walls *k, int64_t id) {
 
 typedef struct wall_line { /* a line, and the wall found on it */
     const aoi_walls *k;
-    const double *w, *t;
+    const double *w, *t; /* in the order of the rule */
     uint32_t found;
-    bool nearest; /* finds the nearest of all walls on the line, else any */
+    int nearest; /* finds of all walls on the line the nearest to w, -1: to t, 0: any */
     double s;
 } wall_line;
+
+static wall_line line_between(const aoi_walls *k, const double *p, const double *q, bool nearest) {
+    const bool ordered = aoi_ends_ordered(k->dims, p, q);
+    return (wall_line){k, ordered ? p : q, ordered ? q : p, AOI_NONE, !nearest ? 0 : ordered ? 1 : -1, 0};
+}
 
 /* Whether the walk may end. */
 static bool meet_wall(void *ud, uint32_t slot) {
@@ -181,7 +186,8 @@ static bool meet_wall(void *ud, uint32_t slot) {
     const aoi_wall_record *r = l->k->records + slot;
     double s;
     if (!aoi_wall_hides(&r->w, l->k->dims, l->w, l->t, &s)) return false;
-    bool first = l->found == AOI_NONE || s < l->s || (s == l->s && r->id < l->k->records[l->found].id);
+    bool nearer = l->nearest < 0 ? s > l->s : s < l->s;
+    bool first = l->found == AOI_NONE || nearer || (s == l->s && r->id < l->k->records[l->found].id);
     if (first) {
         l->found = slot;
         l->s = s;
@@ -210,21 +216,20 @@ static void walk_line(wall_line *l) {
 }
 
 uint32_t aoi_walls_hide(const aoi_walls *k, const double *w, const double *t, uint32_t first) {
-    double s;
-    if (first < k->record_top && aoi_wall_hides(&k->records[first].w, k->dims, w, t, &s)) return first;
-    wall_line l = {k, w, t, AOI_NONE, false, 0};
+    wall_line l = line_between(k, w, t, false);
+    if (first < k->record_top && aoi_wall_hides(&k->records[first].w, k->dims, l.w, l.t, &l.s)) return first;
     walk_line(&l);
     return l.found;
 }
 
 int64_t aoi_walls_ray(const aoi_walls *k, const double *p, const double *q, double *at) {
     double from[3] = {p[0], p[1], k->dims == 3 ? p[2] : 0}, to[3] = {q[0], q[1], k->dims == 3 ? q[2] : 0};
-    wall_line l = {k, from, to, AOI_NONE, true, 0};
+    wall_line l = line_between(k, from, to, true);
     walk_line(&l);
     if (l.found == AOI_NONE) return 0;
     for (int a = 0; a < k->dims; a++) {
-        AOI_PRODUCT way = l.s * (to[a] - from[a]);
-        at[a] = from[a] + way;
+        AOI_PRODUCT way = l.s * (l.t[a] - l.w[a]);
+        at[a] = l.w[a] + way;
     }
     return k->records[l.found].id;
 }

@@ -57,7 +57,14 @@ static inline double aoi_cross(const double *a, const double *b, const double *p
     return left - right;
 }
 
-/* The rule of aoi_sight.h; *s: the crossing, from 0 at w to 1 at t. */
+/* Whether the ends of a line are in the order of the rule in aoi_sight.h. */
+static inline bool aoi_ends_ordered(int dims, const double *p, const double *q) {
+    int a = 0;
+    while (a + 1 < dims && p[a] == q[a]) a++;
+    return p[a] <= q[a];
+}
+
+/* The rule of aoi_sight.h, for ends in its order; *s: the crossing, from 0 at w to 1 at t. */
 AOI_INLINE bool aoi_wall_hides(const aoi_wall *k, int dims, const double *w, const double *t, double *s) {
     double cw = aoi_cross(k->a, k->b, w), ct = aoi_cross(k->a, k->b, t);
     if ((cw > 0) == (ct > 0)) return false;

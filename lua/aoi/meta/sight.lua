@@ -32,8 +32,9 @@ local sight = {}
 ---@return aoi.Sight
 function sight.new(space, options) end
 
---- Nodes that see what their areas see and no shut wall hides. A node is one of the space: `Space:set_area`,
---- `Space:set_facing`, `Space:override` and others take it. What an override shows is seen through walls.
+--- Nodes that see what their areas see and no shut wall hides: of two entities walls hide both from each other, or
+--- neither. A node is one of the space: `Space:set_area`, `Space:set_facing`, `Space:override` and others take it. What
+--- an override shows is seen through walls.
 ---@class aoi.Sight
 local Sight = {}
 
