@@ -42,6 +42,14 @@ static inline void aoi_cell_interval(int32_t k, double side, double *lo, double 
     *hi = all || k >= AOI_CELL_MOST ? (double)INFINITY : (k + 1.0) * side;
 }
 
+/* Whether a count has doubled, or fallen to a quarter, since it chose something; then it chooses anew.  Both change a
+ * count by as much as choosing costs. */
+static inline bool aoi_chooses_anew(uint32_t now, uint32_t *then) {
+    if (now == *then || (now < 2 * *then && now >= *then / 4)) return false;
+    *then = now;
+    return true;
+}
+
 static inline bool aoi_span_holds(const aoi_span *s, int32_t cx, int32_t cy) {
     return s->x0 <= cx && cx <= s->x1 && s->y0 <= cy && cy <= s->y1;
 }

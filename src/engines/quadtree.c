@@ -335,7 +335,9 @@ static int quadtree_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *
         uint32_t first = head->world->entities[n->owner].nodes;
         item->node = quad_next_taken(head->world, n->next == first ? node : first); /* a new one will come first */
     }
-    quad_include(&item->reach, quad_reach_of_box(b->reach)); /* narrowed by removals */
+    item->reach = quad_reach_of_box(b->reach);
+    for (uint32_t k = item->node; k != AOI_NONE; k = quad_next_taken(head->world, head->world->nodes[k].next))
+        if (k != node) quad_include(&item->reach, quad_reach_of_box(head->world->nodes[k].reach));
     quad_renew_reach(g, g->places[n->owner].cell);
     return AOI_OK;
 }

@@ -16,6 +16,7 @@ void aoi_grid_close(aoi_grid *g) {
     aoi_spatial_close(aoi_grid_memory(g), &g->points);
     g->tuned = g->counted = 0;
     g->watched = false;
+    g->chosen = 0;
     g->rare = 0;
 }
 

@@ -49,10 +49,11 @@ struct aoi_grid {
     bool watched; /* there have been nodes since the space was empty: questions do not change the cells */
     aoi_spatial_hash points;
     uint64_t rare;
-    uint32_t counted; /* entities when `rare` was chosen */
+    uint32_t counted; /* entities when `rare` was chosen, and the side of `points` last looked at */
     aoi_grid_layer *layers;
     uint32_t layer_cap, layer_count;
-    uint32_t tuned;        /* nodes in the layer that chose the side of `points` */
+    uint32_t tuned;        /* nodes in the layer that chose the side of `points`, then; 0: none has */
+    double chosen;         /* the side that it chose */
     int asked, asked_lead; /* without nodes: the size class of most questions, and by how many (Boyer and Moore 1981) */
     uint32_t last, streak; /* the last mover, and how many movers in a row were predicted */
     aoi_grid_ahead *ahead; /* a heap, while a search goes outward */

@@ -192,8 +192,8 @@ static uint32_t grid_majority(const aoi_grid *g, uint32_t level, aoi_bounds *mos
 static void grid_divide(aoi_grid *g, uint32_t level) {
     aoi_grid_layer *y = g->layers + level;
     aoi_bounds most = {0};
-    if (y->uniform || y->count < GRID_VOTERS || y->count < 2 * y->voted || y->count < g->points.count / 16) return;
-    y->voted = y->count;
+    if (y->uniform || y->count < GRID_VOTERS || y->count < g->points.count / 16) return;
+    if (!aoi_chooses_anew(y->count, &y->voted)) return;
     uint32_t votes = grid_majority(g, level, &most);
     if (votes <= y->count / 2) return;
     if (votes == y->count) {
@@ -272,8 +272,7 @@ static void grid_choose_crowd(aoi_grid *g, uint32_t level) {
 /* Doubles the side until a few nodes share a cell: most queries then find their first cell, and read four. */
 static void grid_spread(aoi_grid *g, aoi_grid_layer *y) {
     aoi_spatial_hash *h = &y->cells;
-    if (y->crowd || y->count < 2 * y->spread) return;
-    y->spread = y->count;
+    if (y->crowd || !aoi_chooses_anew(y->count, &y->spread)) return;
     bool good = h->side == y->side || aoi_items_resize(g->world, h, y->side);
     while (good && h->count >= SPREAD_LEAST && h->count < SPREAD_ITEMS * (h->used - h->empty) && isfinite(2 * h->side))
         good = aoi_items_resize(g->world, h, 2 * h->side);

@@ -35,11 +35,23 @@ static void grid_fit_points(aoi_grid *g, double side) {
         good = grid_resize_points(g, g->points.side * 2);
 }
 
-/* Runs when the nodes in one layer have doubled.  Few nodes do not make cells larger: most queries are other questions. */
-static void grid_tune_points(aoi_grid *g, double side, uint32_t nodes) {
-    if (!nodes || nodes < 2 * g->tuned || g->points.count < GRID_TUNERS) return;
-    g->tuned = nodes;
-    grid_fit_points(g, nodes < GRID_TUNERS ? fmin(side, g->points.side) : side);
+/* The layer with the most nodes chooses the side of cells.  It chooses anew where its nodes or the entities have doubled
+ * or fallen to a quarter, and where it is another one, with twice the nodes that are left of the one that chose.  Few
+ * nodes do not make cells larger: most queries are other questions. */
+static void grid_tune_points(aoi_grid *g, bool counted) {
+    const aoi_grid_layer *most = NULL;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < g->layer_count; i++) {
+        const aoi_grid_layer *y = g->layers + i;
+        if (y->side == g->chosen) left += y->count;
+        if (!most || y->count > most->count) most = y;
+    }
+    if (!most || !most->count || g->points.count < GRID_TUNERS) return;
+    const bool other = most->side != g->chosen && most->count / 2 >= left && most->count >= g->points.count / 16;
+    if (!aoi_chooses_anew(most->count, &g->tuned) && !other && !counted) return;
+    g->tuned = most->count;
+    g->chosen = most->side;
+    grid_fit_points(g, most->count < GRID_TUNERS ? fmin(most->side, g->points.side) : most->side);
 }
 
 /* Without nodes and without a hint, cells suit the size of most questions.  With nodes no question changes them: the
@@ -84,11 +96,8 @@ static uint64_t grid_rare_kinds(const aoi_world *w) {
     }
 }
 
-/* Runs when entities have doubled, or when few are left. */
 static void grid_tune_rare(aoi_grid *g) {
     const aoi_world *w = g->world;
-    if (w->entity_count < 2 * g->counted && w->entity_count >= g->counted / 4) return;
-    g->counted = w->entity_count;
     uint64_t rare = grid_rare_kinds(w);
     for (uint32_t e = 0; e < w->entity_top && rare != g->rare; e++)
         if (aoi_is_live(w->entities[e].generation))
@@ -107,10 +116,11 @@ static bool grid_is_untidy(const aoi_grid *g) {
 void aoi_grid_tidy(aoi_grid *g) {
     if (!g->world->entity_count) aoi_grid_close(g);
     if (grid_is_untidy(g)) {
-        for (uint32_t i = 0; i < g->layer_count; i++) grid_tune_points(g, g->layers[i].side, g->layers[i].count);
+        const bool counted = aoi_chooses_anew(g->world->entity_count, &g->counted);
+        grid_tune_points(g, counted);
         aoi_grid_divide_layers(g);
         aoi_grid_choose_crowds(g);
-        grid_tune_rare(g);
+        if (counted) grid_tune_rare(g);
         g->changed = false;
     }
     if (aoi_spatial_is_untidy(&g->points)) aoi_spatial_tidy(aoi_grid_memory(g), &g->points);

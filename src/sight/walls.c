@@ -24,11 +24,11 @@ static bool refile(aoi_walls *k, int base) {
     return true;
 }
 
-/* Searches for a base with a few walls in each used cell, whenever the number of walls has doubled.  The base is kept
+/* Searches for a base with a few walls in each used cell, whenever the number of walls has doubled or
+ * fallen to a quarter.  The base is kept
  * if memory is refused. */
 static void tune(aoi_walls *k) {
-    if (k->count < LEAST_TUNED || k->count < 2 * k->tuned_for) return;
-    k->tuned_for = k->count;
+    if (k->count < LEAST_TUNED || !aoi_chooses_anew(k->count, &k->tuned_for)) return;
     for (int i = 0, way = 0; i < MOST_TUNINGS; i++) {
         uint32_t used = aoi_wall_cells_used(&k->cells);
         int go = k->cells.filed < FEW_A_CELL * used ? 1 : k->cells.filed > MANY_A_CELL * used ? -1 : 0;

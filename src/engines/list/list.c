@@ -60,15 +60,6 @@ static void list_close(aoi_engine *head) {
     AOI_CLEAR(m, g->leaving, g->leaving_cap);
 }
 
-static void list_tidy(aoi_engine *head) {
-    aoi_list *g = self(head);
-    for (int i = 0; i < g->level_count; i++) {
-        aoi_level *y = g->levels + g->order[i];
-        aoi_tiles_tidy(&y->map);
-        if (!y->nodes && y->idle > head->world->entity_top) aoi_level_drop(g, i--);
-    }
-}
-
 /* ---- entities ---------------------------------------------------------------------------------------------------- */
 
 static int list_enter(aoi_engine *head, uint32_t entity) {
@@ -109,10 +100,8 @@ static void insert_edges(aoi_list *g, aoi_level *y, uint32_t node, const aoi_bou
     aoi_insert_box(g, y, node, g->head.world->entities[n->owner].pos, b->reach);
     n->part = (uint32_t)(y - g->levels + 1) & INT16_MAX;
     y->nodes++;
-    y->idle = 0;
-    if (y->nodes == 1) y->least = INFINITY;
-    y->least = fmin(y->least, fmin(b->reach[0], b->reach[1]));
-    y->most = fmax(y->most, fmax(b->reach[0], b->reach[1]));
+    y->natives += aoi_level_is_native(g, y, fmax(b->reach[0], b->reach[1]));
+    if (aoi_level_has_natives(y, y->nodes)) y->idle = 0;
 }
 
 static void list_remove_node(aoi_engine *head, uint32_t node) {
@@ -120,7 +109,8 @@ static void list_remove_node(aoi_engine *head, uint32_t node) {
     aoi_node_record *n = head->world->nodes + node;
     aoi_level *y = g->levels + aoi_list_level(n);
     aoi_remove_box(g, y, node);
-    if (--y->nodes == 0) y->most = 0;
+    y->nodes--;
+    y->natives -= aoi_level_is_native(g, y, fmax(n->reach[0], n->reach[1]));
     n->part = 0;
 }
 
@@ -131,6 +121,29 @@ static int list_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *boun
     if (head->world->nodes[node].part) list_remove_node(head, node);
     insert_edges(g, y, node, bounds);
     return AOI_OK;
+}
+
+/* Guests go to a level of their own when hardly any node needs the side of this one. */
+static void send_guests_home(aoi_list *g, aoi_level *y) {
+    const aoi_world *w = g->head.world;
+    y->idle = 0;
+    for (uint32_t n = 0; n < w->node_top; n++) {
+        const aoi_node_record *r = w->nodes + n;
+        if (!aoi_is_live(r->generation) || !r->part || g->levels + aoi_list_level(r) != y) continue;
+        const aoi_bounds b = aoi_bounds_of(w, n);
+        if (!aoi_level_is_native(g, y, fmax(b.reach[0], b.reach[1]))) (void)list_set_node(&g->head, n, &b);
+    }
+}
+
+static void list_tidy(aoi_engine *head) {
+    aoi_list *g = self(head);
+    for (int i = 0; i < g->level_count; i++) {
+        aoi_level *y = g->levels + g->order[i];
+        aoi_tiles_tidy(&y->map);
+        if (y->idle <= head->world->entity_top) continue;
+        if (y->nodes) send_guests_home(g, y);
+        else aoi_level_drop(g, i--);
+    }
 }
 
 /* ---- the class --------------------------------------------------------------------------------------------------- */

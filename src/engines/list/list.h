@@ -63,8 +63,10 @@ void aoi_remove_box(aoi_list *g, aoi_level *y, uint32_t node);
 void aoi_level_moved(void *list, uint32_t ref, const aoi_block *b, uint32_t place); /* for the lists */
 
 aoi_level *aoi_level_for(aoi_list *g, double reach); /* found, or made with all entities; NULL: memory is refused */
-double aoi_level_side(double hint, double least);    /* of tiles */
-void aoi_level_drop(aoi_list *g, int i);             /* the i-th of `order` */
+bool aoi_level_is_native(const aoi_list *g, const aoi_level *y,
+                         double reach);           /* its tiles are no larger than it needs */
+double aoi_level_side(double hint, double least); /* of tiles */
+void aoi_level_drop(aoi_list *g, int i);          /* the i-th of `order` */
 const char *aoi_levels_check(aoi_list *g);
 
 /* ---- move.c, list_parts.c --------------------------------------------------------------------------------------- */

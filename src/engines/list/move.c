@@ -286,8 +286,8 @@ AOI_INLINE void move_near_parts(list_mover *p, int dims, const double *to) {
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         if (p->near || aoi_tiles_same(&y->map, p->from, p->to)) add_point(p, dims, y, to);
-        if (!y->nodes && y->idle++ > w->entity_top)
-            p->world->untidy = true; /* keeping it has cost as much as dropping it */
+        if (!aoi_level_has_natives(y, y->nodes) && y->idle++ > w->entity_top)
+            p->world->untidy = true; /* keeping it has cost as much as moving all out of it */
     }
     run_entries(p);
 }

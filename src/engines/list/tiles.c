@@ -213,8 +213,13 @@ double aoi_level_side(double hint, double least) {
     return isinf(least) ? INFINITY : fmax(ldexp(1, e + !(e & 1)), AOI_LEAST_SIDE);
 }
 
+bool aoi_level_is_native(const aoi_list *g, const aoi_level *y, double reach) {
+    return reach == 0 || y->map.side <= 4 * aoi_level_side(g->hint, 2.5 * reach);
+}
+
 /* The level for nodes of this reach; an existing one may have up to four times the side.  Tiles that would hold hardly
- * any points cost memory and save nothing: they are made larger, towards the next level. */
+ * any points cost memory and save nothing: they are made larger, towards the next level.  Where that has enough natives
+ * to stay, nodes join it as guests. */
 aoi_level *aoi_level_for(aoi_list *g, double reach) {
     if (reach == 0 && g->level_count) return g->levels + g->order[0];
     double side = reach == 0 && !(g->hint > 0) ? AOI_DEFAULT_SIDE : aoi_level_side(g->hint, 2.5 * reach);
@@ -224,7 +229,8 @@ aoi_level *aoi_level_for(aoi_list *g, double reach) {
         const aoi_tile_map *t = &y->map;
         if (t->side < side) continue;
         double points = t->used && !isinf(t->side) ? (double)g->head.world->entity_count / t->used : INFINITY;
-        while (t->side > 4 * side && points * (side / t->side) * (side / t->side) < FEW_POINTS) side *= 4;
+        if (aoi_level_has_natives(y, y->nodes + 1))
+            while (t->side > 4 * side && points * (side / t->side) * (side / t->side) < FEW_POINTS) side *= 4;
         if (t->side <= 4 * side || full) return y;
         break;
     }
@@ -268,7 +274,7 @@ static const char *check_lists(aoi_list *g, const aoi_level *y, uint64_t *entrie
     return aoi_tiles_check(&y->map);
 }
 
-static const char *check_box(aoi_list *g, uint32_t node, uint64_t *expected) {
+static const char *check_box(aoi_list *g, uint32_t node, uint64_t *expected, uint32_t *natives) {
     const aoi_node_record *n = g->head.world->nodes + node;
     const aoi_level *y = g->levels + aoi_list_level(n);
     const double *p = g->head.world->entities[n->owner].pos;
@@ -276,8 +282,8 @@ static const char *check_box(aoi_list *g, uint32_t node, uint64_t *expected) {
     aoi_list_reach(g->head.world, node, reach);
     aoi_span box = aoi_tiles_span_around(&y->map, p, reach[0], reach[1]);
     aoi_bounds b = aoi_bounds_of(g->head.world, node);
+    *natives += aoi_level_is_native(g, y, fmax(reach[0], reach[1]));
     if (!b.plain || b.idle) return "a node that is no plain box, or idle, has edges";
-    if (y->most < reach[0] || y->most < reach[1]) return "a node is larger than its level knows";
     for (int a = 0; a < box_axes(g, reach); a++)
         for (int side = AOI_LOW; side <= AOI_HIGH; side++) {
             aoi_span s = aoi_tiles_span_of_edge(&box, a, side);
@@ -291,6 +297,7 @@ static const char *check_box(aoi_list *g, uint32_t node, uint64_t *expected) {
 const char *aoi_levels_check(aoi_list *g) {
     const aoi_world *w = g->head.world;
     uint64_t entries = 0, expected = 0;
+    uint32_t natives = 0;
     const char *wrong = NULL;
     for (int i = 0; i < g->level_count && !wrong; i++) wrong = check_lists(g, g->levels + g->order[i], &entries);
     for (uint32_t e = 0; e < w->entity_top && !wrong; e++)
@@ -303,7 +310,9 @@ const char *aoi_levels_check(aoi_list *g) {
         }
     for (uint32_t n = 0; n < w->node_top && !wrong; n++) {
         const aoi_node_record *r = w->nodes + n;
-        if (aoi_is_live(r->generation) && r->part) wrong = check_box(g, n, &expected);
+        if (aoi_is_live(r->generation) && r->part) wrong = check_box(g, n, &expected, &natives);
     }
+    for (int i = 0; i < g->level_count; i++) natives -= g->levels[g->order[i]].natives;
+    if (!wrong && natives) wrong = "a level counts its natives wrongly";
     return wrong || entries == expected ? wrong : "the lists hold entries that belong to nothing";
 }

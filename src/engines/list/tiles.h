@@ -77,9 +77,13 @@ typedef struct aoi_level {
     aoi_tile_map map; /* side 0: unused */
     uint32_t *point_places;
     uint32_t place_cap;
-    uint32_t nodes, idle; /* idle: moves since the last node left */
-    double least, most;   /* no reach is less, or more */
+    uint32_t nodes, natives, idle; /* natives: of nodes; the others are guests; idle: moves since natives are few */
 } aoi_level;
+
+/* Whether natives are not hardly any of so many nodes. */
+static inline bool aoi_level_has_natives(const aoi_level *y, uint32_t nodes) {
+    return y->natives && y->natives >= nodes / 16;
+}
 
 typedef struct aoi_list aoi_list; /* list.h */
 
