@@ -214,6 +214,10 @@ AOI_API int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *b
 AOI_API int aoi_enter_many(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, size_t *bad);
 AOI_API int aoi_leave_many(aoi_space *s, const int64_t *ids, size_t n, size_t *bad);
 
+/* What aoi_move_many would return for this row alone, refused memory aside: a host that goes on when a row is bad leaves
+ * out those that are not AOI_OK, since one of them refuses the whole batch. */
+AOI_API int aoi_move_fault(const aoi_space *s, const aoi_row *row);
+
 /* A buffer for n rows that the space owns, valid until the next call of this; NULL when the allocator refuses. */
 AOI_API aoi_row *aoi_row_buffer(aoi_space *s, size_t n);
 

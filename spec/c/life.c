@@ -288,6 +288,8 @@ static void batches_are_checked_first(const setup *u) {
     aoi_row unknown[] = {{.id = 2, .pos = {50}}, {.id = 3, .pos = {1}}};
     EXPECT(aoi_move_many(s, unknown, 2, &row) == AOI_EGONE && row == 1);
     EXPECT(aoi_move_many(s, unknown, 2, NULL) == AOI_EGONE);
+    EXPECT(aoi_move_fault(s, unknown) == AOI_OK && aoi_move_fault(s, unknown + 1) == AOI_EGONE);
+    EXPECT(aoi_move_fault(s, &(aoi_row){.id = 2, .pos = {NAN}}) == AOI_EVALUE);
     aoi_row known[] = {{.id = 7, .pos = {1}}, {.id = 2, .pos = {1}}};
     EXPECT(aoi_enter_many(s, known, 2, 1, &row) == AOI_EEXIST && row == 1);
     aoi_row twice[] = {{.id = 7, .pos = {1}}, {.id = 8, .pos = {1}}, {.id = 7, .pos = {2}}};

@@ -65,6 +65,36 @@ for setup in fixture.all() do
       assert.equal(4, #w:take())
     end)
 
+    it("leave out bad rows, and tell of each when all is delivered", function()
+      local rows = w:flat { { 1, w:at(0) }, { 2, w:at(0 / 0) }, { 99, w:at(1) }, { 3, w:at(1) }, { 2, w:at(1) } }
+      local stride = #rows / 5
+      rows[4 * stride + 1] = "two"
+      assert.error_matches(function() w.space:move_many(rows) end, "row 2: finite number expected, got nan")
+      local told, events = {}, nil
+      local function bad(row, id, reason)
+        events = events or w:take() -- an immediate space has delivered them before
+        told[#told + 1] = row .. " " .. tostring(id) .. ": " .. reason
+      end
+      w.space:move_many(rows, 5, bad)
+      assert.same({ "+1/1>3", "+3/1>1" }, events)
+      local want = { "2 2: finite number expected, got nan", "3 99: no entity 99",
+                     "5 two: integer expected, got string" }
+      assert.same(want, told)
+      assert.equal(200, (w.space:position(2)))
+      told = {}
+      w.space:attach(3, 1)
+      w.space:move_many(rows, 2, bad)
+      w.space:move_many(w:flat { { 3, w:at(7) }, { 1, w:at(300) } }, bad)
+      assert.same({ want[1], "1 3: entity 3 is attached: it moves with its carrier" }, told)
+      assert.equal(300, (w.space:position(3)))
+      assert.error_matches(function() w.space:move_many(rows, 2, 5) end,
+        "#3 to 'move_many' %(function expected, got number")
+      assert.error_matches(function() w.space:move_many(rows, bad, 5) end, "#3 to 'move_many' %(nothing expected")
+      assert.error_matches(function()
+        w.space:move_many({ 99, 0, 0, 0, 0, 0 }, 1, function() error "oh" end)
+      end, "oh")
+    end)
+
     it("ignore what lies in the array behind the rows", function()
       local rows = w:flat { { 1, w:at(0) }, { 2, w:at(1) } }
       rows[#rows + 1] = "left over from a longer batch"

@@ -252,10 +252,10 @@ local function cases(d)
     stats = function(s, extra) s:stats(extra) end,
     ids = function(s, extra) s:ids({}, extra) end,
     view = function(s, extra) s:view(1, 7, {}, extra) end,
-    move_many = function(s, extra) s:move_many({}, 0, extra) end,
+    move_many = function(s, extra) s:move_many({}, 0, nil, extra) end,
   } do
     local places = { add_node = 6, set_kind = 3, set_mask = 4, set_radius = 5, remove_node = 3, radius = 3, area = 3 }
-    places.count, places.flush, places.stats, places.view, places.move_many = 1, 1, 1, 4, 3
+    places.count, places.flush, places.stats, places.view, places.move_many = 1, 1, 1, 4, 4
     case(bad(places[name] or 2, name, M.nothing, "number"), function(s) call(s, 1) end)
   end
 

@@ -94,6 +94,8 @@ local OURS = {
   { "flush", { { 1, 3, 4, 1, 2, NAN } }, "#1 to 'flush' (row 2: finite number expected, got nan)" },
   { "flush", { { 1.5, 2, 3 } }, "#1 to 'flush' (row 1: number has no integer representation)" },
   { "flush", { 5 }, "#1 to 'flush' (table expected, got number)" },
+  { "flush", { { 1, 1, 2 }, 1, 5 }, "#3 to 'flush' (function expected, got number)" },
+  { "move_many", { { 1, 1, 2 }, 1, {} }, "#3 to 'move_many' (function expected, got table)" },
   { "add_node", { 1, 1, 5, { entr = print } }, "(a table of handlers has 'enter' or 'leave', and not 'entr')" },
   { "add_node", { 1, 1, 5, { enter = "x" } }, "#4 to 'add_node' (function expected for 'enter', got string)" },
   { "add_node", { 1, 1, 5, {}, { position = true } }, "#5 to 'add_node' (unknown option 'position')" },

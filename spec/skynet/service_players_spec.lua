@@ -280,8 +280,20 @@ describe("players of the AOI service:", function()
       assert.same({ 10 }, refused, "nor through another map of that service")
       raises("#1 to 'move_many' %(row 2: entity 10 has been taken over by another client", of_ann.move_many, of_ann,
         { 11, 0, 0, 10, 50, 50 })
-      run(function() of_ann:move_many({ 11, 3, 3, 10, 50, 50 }, 1) end)
+      local told = {}
+      local function bad(row, id, reason) told[#told + 1] = row .. " " .. tostring(id) .. ": " .. reason end
+      run(function() of_ann:move_many({ 11, 3, 3, 10, 50, 50, 99, 0, 0 }, bad) end)
+      assert.same({ "2 10: entity 10 has been taken over by another client", "3 99: no entity 99" }, told)
       assert.same({ { 1, 2 }, { 3, 3 } }, { position(10), position(11) })
+      told = {}
+      run(function()
+        of_ann:flush({ "x", 0, 0, 11, 4, 4, 11, 0 / 0, 5 }, bad)
+        of_ann:flush({ 11, 0 / 0, 5, false, 0, 0 }, 1, bad)
+        of_ann:tick()
+      end)
+      assert.same({ "1 x: integer expected, got string", "3 11: finite number expected, got nan",
+                    "1 11: finite number expected, got nan" }, told)
+      assert.same({ 4, 4 }, position(11))
       net:flush(of_bob, { 10, 5, 5 })
       net:flush(map, { 10, 6, 5 })
       assert.same({ 6, 5 }, position(10), "the new owner may, and who never had it")

@@ -272,12 +272,24 @@ function Play:apply(op)
       end
     end
     self:say(name, table.concat(text, " "))
-    local possible = true
-    for _, row in ipairs(name == "move_many" and rows or {}) do
-      possible = possible and model:may_move(row[1], row[2])
+    local good, left_out = {}, {}
+    for i, row in ipairs(name == "move_many" and rows or {}) do
+      local may = model:may_move(row[1], row[2])
+      good[#good + 1], left_out[#left_out + 1] = may and row or nil, not may and i .. ":" .. row[1] or nil
     end
-    if not possible then
-      self:refused(pcall(space.move_many, space, self:flat(rows)))
+    if left_out[1] or (name == "move_many" and #rows % 2 == 0) then
+      if left_out[1] then self:refused(pcall(space.move_many, space, self:flat(rows))) end
+      for id_of_bad, x in pairs { [999999] = 0, [id] = 0 / 0 } do
+        table.insert(rows, { id_of_bad, { x, 0, 0 } })
+        left_out[#left_out + 1] = #rows .. ":" .. id_of_bad
+      end
+      model:move_many(good)
+      local told = {}
+      space:move_many(self:flat(rows), function(i, bad_id, reason)
+        assert(type(reason) == "string")
+        told[#told + 1] = i .. ":" .. bad_id
+      end)
+      if table.concat(told, " ") ~= table.concat(left_out, " ") then error("bad rows " .. table.concat(told, " ")) end
     elseif name == "move_many" then
       model:move_many(rows)
       space:move_many(self:flat(rows))

@@ -63,6 +63,22 @@ int aoi_stage_passengers(aoi_space *s, size_t *n) {
     return AOI_OK;
 }
 
+/* Whether all whom the entity carries would be at a finite place. */
+static bool passengers_fit(const aoi_space *s, uint32_t carrier, const double *at) {
+    double to[3];
+    for (uint32_t p = seat_of(s, carrier).first; p != AOI_NONE; p = s->seats[p].next)
+        if (!carried_to(s, at, s->seats[p].offset, to) || !passengers_fit(s, p, to)) return false;
+    return true;
+}
+
+int aoi_move_fault(const aoi_space *s, const aoi_row *row) {
+    uint32_t e = aoi_slot_of_id(s, row->id);
+    if (e == AOI_NONE) return AOI_EGONE;
+    if (!aoi_finite(s, row->pos)) return AOI_EVALUE;
+    if (aoi_is_attached(s, e)) return AOI_EATTACHED;
+    return passengers_fit(s, e, row->pos) ? AOI_OK : AOI_EVALUE;
+}
+
 int aoi_move_with_passengers(aoi_space *s, uint32_t entity, const double *to) {
     if (!aoi_stage_ready(s, 1)) return AOI_ENOMEM;
     s->world.movers[s->world.mover_count] = entity;

@@ -272,27 +272,24 @@ void laoi_refuse_module(lua_State *L, int i, const char *has, const char *expect
 
 /* ---- flat arrays --------------------------------------------------------------------------------------------------- */
 
-static int bad_row_number(lua_State *L, int i, int row, const char *expected) {
-    if (lua_type(L, -1) != LUA_TNUMBER)
-        return laoi_argerror(L, i, "row %d: %s expected, got %s", row, expected, luaL_typename(L, -1));
-    return laoi_argerror(L, i, "row %d: finite number expected, got %s", row, not_finite(lua_tonumber(L, -1)));
+/* Pushes why the value at `at` is none of a row. */
+static const char *value_fault(lua_State *L, int at, const char *expected) {
+    if (lua_type(L, at) != LUA_TNUMBER)
+        return lua_pushfstring(L, "%s expected, got %s", expected, luaL_typename(L, at));
+    return lua_pushfstring(L, "finite number expected, got %s", not_finite(lua_tonumber(L, at)));
 }
 
-/* Reads row k, the values of which begin at `at` on the stack; numbers: all values are numbers. */
-static inline void array_row(lua_State *L, int dims, int i, size_t k, int at, bool numbers, int64_t *id, double *pos) {
-    int row = (int)k + 1;
-    if (!numbers && lua_type(L, at) != LUA_TNUMBER) {
-        lua_settop(L, at);
-        bad_row_number(L, i, row, "integer");
-    }
-    if (!laoi_tointeger(L, at, id)) laoi_argerror(L, i, "row %d: number has no integer representation", row);
+/* Reads a row, the values of which begin at `at` on the stack; numbers: all values are numbers.  Returns NULL, or why it
+ * is none, pushed. */
+static inline const char *array_row(lua_State *L, int dims, int at, bool numbers, int64_t *id, double *pos) {
+    if (!numbers && lua_type(L, at) != LUA_TNUMBER) return value_fault(L, at, "integer");
+    if (!laoi_tointeger(L, at, id)) return lua_pushstring(L, "number has no integer representation");
     for (int a = 0; a < dims; a++) {
         at++;
         pos[a] = numbers || lua_type(L, at) == LUA_TNUMBER ? lua_tonumber(L, at) : NAN;
-        if (isfinite(pos[a])) continue;
-        lua_settop(L, at);
-        bad_row_number(L, i, row, "number");
+        if (!isfinite(pos[a])) return value_fault(L, at, "number");
     }
+    return NULL;
 }
 
 enum { ROWS_AT_ONCE = 4 }; /* at most 16 values, within LUA_MINSTACK, 20 */
@@ -307,8 +304,11 @@ static inline void array_rows(lua_State *L, int dims, int i, size_t first, size_
         int rows = end - first < ROWS_AT_ONCE ? (int)(end - first) : ROWS_AT_ONCE, others = 0;
         for (int k = 1; k <= rows * stride; k++)
             others |= laoi_geti(L, i, (laoi_index)(first * (size_t)stride) + k, plain) ^ LUA_TNUMBER;
-        for (int at = top + 1; rows-- > 0; at += stride, ids += id_step, pos += pos_step)
-            array_row(L, dims, i, first++, at, !others, ids, pos);
+        for (int at = top + 1; rows-- > 0; at += stride, ids += id_step, pos += pos_step) {
+            const char *fault = array_row(L, dims, at, !others, ids, pos);
+            first++;
+            if (fault) laoi_argerror(L, i, "row %d: %s", (int)first, fault);
+        }
         lua_settop(L, top);
     }
 }
@@ -316,6 +316,25 @@ static inline void array_rows(lua_State *L, int dims, int i, size_t first, size_
 void laoi_read_rows(lua_State *L, int dims, int i, size_t n, aoi_row *out) {
     enum { STEP = sizeof *out / sizeof out->id };
     if (n) array_rows(L, dims, i, 0, n, &out->id, STEP, out->pos, STEP);
+}
+
+size_t laoi_check_rows(lua_State *L, int dims, int i, size_t n, laoi_checked_row *out, int unread) {
+    int top = lua_gettop(L), stride = dims + 1;
+    uint32_t faults = 0;
+    bool plain = laoi_is_plain(L, i);
+    for (size_t k = 0; k < n; k++, lua_settop(L, top)) {
+        laoi_index values = (laoi_index)(k * (size_t)stride), fault = (laoi_index)(faults * LAOI_UNREAD);
+        for (int v = 1; v <= stride; v++) (void)laoi_geti(L, i, values + v, plain);
+        bool good = !array_row(L, dims, top + 1, false, &out[k].row.id, out[k].row.pos);
+        out[k].unread = good ? 0 : faults++ * LAOI_UNREAD + 1;
+        if (good) continue;
+        lua_rawseti(L, unread, fault + 3);
+        lua_pushvalue(L, top + 1);
+        lua_rawseti(L, unread, fault + 2);
+        lua_pushinteger(L, (lua_Integer)k + 1);
+        lua_rawseti(L, unread, fault + 1);
+    }
+    return faults;
 }
 
 size_t laoi_row_count(lua_State *L, int dims, int i) {
@@ -344,7 +363,7 @@ double *laoi_places(lua_State *L, laoi_space *b, int i, size_t *n) {
     for (size_t k = 0; k < length; k++) {
         bool number = laoi_geti(L, i, (laoi_index)k + 1, plain) == LUA_TNUMBER;
         to[k] = number ? lua_tonumber(L, -1) : NAN;
-        if (!isfinite(to[k])) bad_row_number(L, i, (int)(k / dims) + 1, "number");
+        if (!isfinite(to[k])) laoi_argerror(L, i, "row %d: %s", (int)(k / dims) + 1, value_fault(L, -1, "number"));
         lua_pop(L, 1);
     }
     return to;

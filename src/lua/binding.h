@@ -174,6 +174,17 @@ void laoi_push_sight_explanation(lua_State *L, const laoi_space *b, const aoi_si
 void laoi_options(lua_State *L, int i, aoi_options *o);
 /* Reads the rows `id, x, y [, z]` of the array at i into the space's row buffer; *n: their number. */
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
+typedef struct laoi_checked_row {
+    aoi_row row;
+    uint32_t unread; /* not 0: the values of the array are no row, and this item of `unread` is its number */
+    int result;      /* of its move, while it is not `unread` */
+} laoi_checked_row;
+enum { LAOI_UNREAD = 3 };
+/* Reads n rows of the array at i; appends row, id, reason of each that is none to the list at `unread`.  Returns their
+ * number. */
+size_t laoi_check_rows(lua_State *L, int dims, int i, size_t n, laoi_checked_row *out, int unread);
+/* Whether a call skips bad rows: `bad` follows the optional n at i, or stands there and makes room for it. */
+bool laoi_skips_rows(lua_State *L, int i);
 /* Reads rows `x, y [, z]` into the space's coordinate buffer. */
 double *laoi_places(lua_State *L, laoi_space *b, int i, size_t *n);
 /* Stages n rows `id, x, y [, z]` as moves; returns the result of the first bad row. */
@@ -318,7 +329,9 @@ int laoi_push_position(lua_State *L, const laoi_space *b, bool known, const doub
 int laoi_push_known(lua_State *L, bool known, int64_t v);
 
 extern const luaL_Reg laoi_queries[];
-const char *laoi_override_name(int k); /* of AOI_HIDE + k; NULL behind the last */
+extern const luaL_Reg laoi_batches[];                      /* batches.c */
+int laoi_changed(lua_State *L, laoi_space *b, int result); /* ends a method: raises the core's error, or delivers */
+const char *laoi_override_name(int k);                     /* of AOI_HIDE + k; NULL behind the last */
 
 /* Pushes a message handler that stores a traceback in the table at t and returns the error. */
 void laoi_push_tracer(lua_State *L, int t);

@@ -31,6 +31,7 @@
 #include "lua/helpers.c"
 #include "lua/history_methods.c"
 #include "lua/journal_methods.c"
+#include "lua/batches.c"
 #include "lua/module.c"
 #include "lua/observe_methods.c"
 #include "lua/options.c"

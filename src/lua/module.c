@@ -8,8 +8,7 @@
 
 #define TYPE_NAME "aoi.space"
 
-/* The end of a method: raises the error of the core, or delivers events. */
-static int done(lua_State *L, laoi_space *b, int result) {
+int laoi_changed(lua_State *L, laoi_space *b, int result) {
     if (result != AOI_OK) return laoi_done(L, result);
     return b->deferred ? 0 : laoi_deliver(L, b, false);
 }
@@ -27,7 +26,7 @@ static int l_enter(lua_State *L) {
     if (result == AOI_EEXIST) {
         return laoi_argerror(L, 2, "entity %s is already in the space", laoi_spell(L, id));
     }
-    return done(L, b, result);
+    return laoi_changed(L, b, result);
 }
 
 /* The same with the errors of moves. */
@@ -36,7 +35,7 @@ static int done_move(lua_State *L, laoi_space *b, int result) {
         return laoi_argerror(L, 2, "entity %s is attached: it moves with its carrier",
                              laoi_spell(L, laoi_integer(L, 2)));
     if (result == AOI_EVALUE) return laoi_argerror(L, 2, "a passenger would be at no finite place");
-    return done(L, b, result);
+    return laoi_changed(L, b, result);
 }
 
 static int l_move(lua_State *L) {
@@ -52,13 +51,13 @@ static int l_leave(lua_State *L) {
     int result = aoi_leave(b->core, laoi_entity(L, b, 2));
     laoi_gettable(L, 1);
     laoi_forget_freed(L, b, lua_gettop(L));
-    return done(L, b, result);
+    return laoi_changed(L, b, result);
 }
 
 static int l_set_kind(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 3);
     aoi_entity e = laoi_entity(L, b, 2);
-    return done(L, b, aoi_set_kind(b->core, e, (uint64_t)laoi_integer(L, 3)));
+    return laoi_changed(L, b, aoi_set_kind(b->core, e, (uint64_t)laoi_integer(L, 3)));
 }
 
 static int l_attach(lua_State *L) {
@@ -85,7 +84,7 @@ static int l_attach(lua_State *L) {
 static int l_set_layers(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 3);
     aoi_entity e = laoi_entity(L, b, 2);
-    return done(L, b, aoi_set_layers(b->core, e, (uint64_t)laoi_integer(L, 3)));
+    return laoi_changed(L, b, aoi_set_layers(b->core, e, (uint64_t)laoi_integer(L, 3)));
 }
 
 static int l_set_extent(lua_State *L) {
@@ -93,49 +92,7 @@ static int l_set_extent(lua_State *L) {
     aoi_entity e = laoi_entity(L, b, 2);
     double extent = laoi_finite(L, 3);
     if (extent < 0) return laoi_argerror(L, 3, "extent must not be negative, got %s", laoi_value(L, 3));
-    return done(L, b, aoi_set_extent(b->core, e, extent));
-}
-
-/* ---- batches --------------------------------------------------------------------------------------------------------- */
-
-static int done_rows(lua_State *L, laoi_space *b, int result, size_t bad, int64_t bad_id) {
-    if (result == AOI_EVALUE) return laoi_argerror(L, 2, "a passenger would be at no finite place");
-    if (result != AOI_EGONE && result != AOI_EEXIST && result != AOI_EATTACHED) return done(L, b, result);
-    const char *id = laoi_spell(L, bad_id);
-    if (result == AOI_EGONE) return laoi_argerror(L, 2, "row %d: no entity %s", (int)bad + 1, id);
-    if (result == AOI_EATTACHED)
-        return laoi_argerror(L, 2, "row %d: entity %s is attached: it moves with its carrier", (int)bad + 1, id);
-    return laoi_argerror(L, 2, "row %d: entity %s is already in the space", (int)bad + 1, id);
-}
-
-/* A journal contains the rows, and needs them in one array; else they are staged as movers directly. */
-static int l_move_many(lua_State *L) {
-    laoi_space *b = laoi_self_of(L, 3);
-    size_t n, bad = 0;
-    int64_t id = 0;
-    int result;
-    if (b->core->journal) {
-        const aoi_row *rows = laoi_rows(L, b, 2, &n);
-        result = aoi_move_many(b->core, rows, n, &bad);
-        if (result == AOI_EGONE || result == AOI_EATTACHED) id = rows[bad].id;
-    } else {
-        n = laoi_row_count(L, b->dims, 2);
-        result = laoi_stage_rows(L, b, 2, n, &bad, &id);
-        if (result == AOI_OK) result = aoi_move_staged(b->core, n);
-    }
-    return done_rows(L, b, result, bad, id);
-}
-
-static int l_enter_many(lua_State *L) {
-    laoi_space *b = laoi_self_of(L, 4);
-    size_t n, bad = 0;
-    uint64_t kind = lua_isnoneornil(L, 4) ? 1 : (uint64_t)laoi_integer(L, 4);
-    const aoi_row *rows = laoi_rows(L, b, 2, &n);
-    size_t most = lua_rawlen(L, 2) / ((size_t)b->dims + 1);
-    if (lua_gettop(L) == 3 && n != most)
-        return laoi_argerror(L, 3, "the array has %d rows, and the kind comes third: with it n may be less", (int)most);
-    int result = aoi_enter_many(b->core, rows, n, kind, &bad);
-    return done_rows(L, b, result, bad, result == AOI_EEXIST ? rows[bad].id : 0);
+    return laoi_changed(L, b, aoi_set_extent(b->core, e, extent));
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------------- */
@@ -215,7 +172,7 @@ static int adopt_node(lua_State *L, laoi_space *b, const laoi_area_arg *area, co
     int result =
         seen ? aoi_adopt_node(b->core, e, node_id, &a, seen, count, NULL) : aoi_add_node(b->core, e, node_id, &a, NULL);
     laoi_settle_handlers(L, b, t, result == AOI_OK);
-    return done(L, b, result);
+    return laoi_changed(L, b, result);
 }
 
 /* Reads `id, node_id, area`: the node must be new. */
@@ -268,7 +225,7 @@ static int l_remove_node(lua_State *L) {
     int result = aoi_remove_node(b->core, laoi_node(L, b, 2, NULL));
     laoi_gettable(L, 1);
     laoi_forget_freed(L, b, lua_gettop(L));
-    return done(L, b, result);
+    return laoi_changed(L, b, result);
 }
 
 /* Raises an error unless the node's shape is one of two. */
@@ -284,14 +241,14 @@ static int l_set_area(lua_State *L) {
     laoi_node(L, b, 2, NULL); /* its errors precede those of other arguments */
     laoi_node_area(L, b, 4, &a);
     b = laoi_self(L); /* once more: reading the area may run a finalizer */
-    return done(L, b, aoi_set_area(b->core, laoi_node(L, b, 2, NULL), &a.area));
+    return laoi_changed(L, b, aoi_set_area(b->core, laoi_node(L, b, 2, NULL), &a.area));
 }
 
 static int l_set_facing(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 4);
     aoi_node n = laoi_node(L, b, 2, NULL);
     require_shape(L, b, n, AOI_SECTOR, AOI_SECTOR, "a %s has no 'facing': only sectors have");
-    return done(L, b, aoi_set_facing(b->core, n, laoi_finite(L, 4)));
+    return laoi_changed(L, b, aoi_set_facing(b->core, n, laoi_finite(L, 4)));
 }
 
 /* Of AOI_HIDE + k.  The last three are for the layers in Lua (AOI_TELL_END). */
@@ -312,7 +269,7 @@ static int l_override(lua_State *L) {
             laoi_argerror(L, 5, "'hide', 'show', 'match' or nil expected, got %s", laoi_value(L, 5));
     }
     if (AOI_EQUALS(t, aoi_find(b->core, laoi_integer(L, 2)))) laoi_argerror(L, 4, "an entity does not see itself");
-    return done(L, b, aoi_override(b->core, n, t, how));
+    return laoi_changed(L, b, aoi_override(b->core, n, t, how));
 }
 
 static int l_set_radius(lua_State *L) {
@@ -321,13 +278,13 @@ static int l_set_radius(lua_State *L) {
     require_shape(L, b, n, AOI_SQUARE, AOI_CIRCLE, "set_radius is for squares and circles, not for a %s: use set_area");
     double radius = laoi_radius(L, 4), keep = lua_isnoneornil(L, 5) ? radius : laoi_number(L, 5);
     if (!(keep >= radius)) return laoi_argerror(L, 5, "keep must not be less than radius");
-    return done(L, b, aoi_set_radius(b->core, n, radius, keep));
+    return laoi_changed(L, b, aoi_set_radius(b->core, n, radius, keep));
 }
 
 static int l_set_mask(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 4);
     aoi_node n = laoi_node(L, b, 2, NULL);
-    return done(L, b, aoi_set_mask(b->core, n, (uint64_t)laoi_integer(L, 4)));
+    return laoi_changed(L, b, aoi_set_mask(b->core, n, (uint64_t)laoi_integer(L, 4)));
 }
 
 /* ---- events ---------------------------------------------------------------------------------------------------------- */
@@ -498,8 +455,6 @@ static const luaL_Reg methods[] = {
     {"set_layers", l_set_layers},
     {"set_extent", l_set_extent},
     {"attach", l_attach},
-    {"move_many", l_move_many},
-    {"enter_many", l_enter_many},
     {"add_node", l_add_node},
     {"adopt", l_adopt},
     {"remove_node", l_remove_node},
@@ -564,6 +519,7 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     laoi_set_functions(L, meta, metamethods);
     lua_createtable(L, 0, 48); /* methods */
     laoi_set_functions(L, meta, methods);
+    laoi_set_functions(L, meta, laoi_batches);
     laoi_set_functions(L, meta, laoi_queries);
     lua_setfield(L, meta, "__index");
     lua_createtable(L, 0, 6);

@@ -199,11 +199,22 @@ static int outbox_move(lua_State *L) {
     return move_arguments(L, laoi_outbox_self(L));
 }
 
-/* rows(t [, n]): moves from a flat array.  Applies all rows; on an error none, but in a world that is refused memory
- * the rows before. */
+/* Applies the rows that are good. */
+static int good_rows(lua_State *L, outbox *o, size_t n) {
+    laoi_checked_row *rows = laoi_newbuffer(L, n * sizeof *rows);
+    size_t faults = laoi_check_rows(L, o->dims, 2, n, rows, 4);
+    for (size_t k = 0; k < n; k++)
+        if (!rows[k].unread && !put_move(o, rows[k].row.id, rows[k].row.pos)) return laoi_nomemory(L);
+    return LAOI_INTEGERS(L, (int64_t)faults);
+}
+
+/* rows(t [, n [, unread]]): moves from a flat array.  Applies all rows; on an error none, but in a world that is refused
+ * memory the rows before.  With the list `unread` leaves out bad rows; appends row, id, reason of each; returns their
+ * number. */
 static int outbox_rows(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     size_t n = laoi_row_count(L, o->dims, 2);
+    if (lua_istable(L, 4)) return good_rows(L, o, n);
     if (!reserve_unrouted(o, n)) return laoi_nomemory(L);
     aoi_row *rows = o->unrouted.rows + o->unrouted.count; /* reserved room as a buffer */
     laoi_read_rows(L, o->dims, 2, n, rows);

@@ -67,8 +67,9 @@ local Map = {}
 
 --- The moves since the last flush go out as one message; with rows, these are moved first.
 ---@param rows? number[] flat: id, x, y [, z]
----@param n? integer
-function Map:flush(rows, n) end
+---@param n? integer how many rows, all without it; may be left out before `bad`
+---@param bad? fun(row: integer, id: any, reason: string) a row that is none is left out; called for each after sending
+function Map:flush(rows, n, bad) end
 
 --- A tick now; returns the number of events.
 ---@return integer

@@ -166,8 +166,10 @@ function Space:attach(id, carrier, dx, dy, dz) end
 --- Moves many at once. The events are the net change over the whole batch; all rows are checked before the first one
 --- is applied.
 ---@param t number[] rows: `id, x, y [, z], id, x, y [, z], ...`
----@param n? integer how many rows, all without it
-function Space:move_many(t, n) end
+---@param n? integer how many rows, all without it; may be left out before `bad`
+---@param bad? fun(row: integer, id: any, reason: string) a row that would be refused is left out; called for each such
+--- row after the batch has been made and its events delivered
+function Space:move_many(t, n, bad) end
 
 --- Enters many at once.
 ---@param t number[] rows: `id, x, y [, z], id, x, y [, z], ...`

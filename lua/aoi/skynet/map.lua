@@ -15,11 +15,11 @@ local Map = {}
 Map.__index = Map
 
 -- Called by `flush` with rows, or if sending has failed.
-local function flush_otherwise(map, rows, n)
+local function flush_otherwise(map, rows, n, bad)
   if rows ~= nil then
-    local ok, err = map:put_rows("flush", rows, n)
-    if not ok then error(err, 3) end
-    if map.outbox:count() == 0 and not map.drives or map:push(map.drives) then return end
+    local ok, tell = map:put_rows("flush", rows, n, bad)
+    if not ok then error(tell, 3) end
+    if map.outbox:count() == 0 and not map.drives or map:push(map.drives) then return tell() end
   end
   error(map.client:lose(), 3)
 end
@@ -151,12 +151,49 @@ function Map:move(...)
   return rawget(self, "move")(self, ...)
 end
 
---- Moves all rows: true, or false and an error of the method `name`.
-function Map:put_rows(name, rows, n) return wire.call_as(self.outbox.rows, name, 1, self.outbox, rows, n) end
+--- Returns `n` and `bad` of a call that skips bad rows; n may be left out. Raises.
+function Map.skipping(name, n, bad)
+  if type(n) == "function" and bad == nil then n, bad = nil, n end
+  if bad ~= nil and type(bad) ~= "function" then
+    argument.fail(3, name, 0, "function expected, got %s", type(bad))
+  end
+  return n, bad
+end
+
+--- A function that calls bad for each of the refused rows in the flat list row, id, reason.
+function Map.teller(bad, list, count)
+  return function()
+    for i = 1, 3 * count, 3 do bad(list[i], list[i + 1], list[i + 2]) end
+  end
+end
+
+local function nothing() end
+
+--- Moves all rows, or with `bad` those that are good: true, and what is to be called when they have been sent; or false
+-- and an error of the method `name`.
+function Map:put_rows(name, rows, n, bad)
+  local skips, count, given = pcall(Map.skipping, name, n, bad)
+  if not skips then return false, count end
+  local list = given and {}
+  local ok, result = wire.call_as(self.outbox.rows, name, 1, self.outbox, rows, count, list)
+  if not ok then return false, result end
+  return true, list and Map.teller(given, list, result) or nothing
+end
+
+local function move_many(map, rows, given, bad)
+  local n, tell = Map.skipping("move_many", given, bad)
+  local ok, list, count = map:request("move_many", rows, n, tell and true or nil)
+  if not ok then return false, list end
+  if tell then Map.teller(tell, list, count)() end
+  return true
+end
+
+--- Moves all rows, or with `bad` those that are good, and then calls bad(row, id, reason) for each other.
+function Map:move_many(...) return results(caught(pcall(move_many, self, ...))) end
 
 --- Ends the caller's tick: sends its moves as one message, which makes the space's tick, too, if this map drives. With
--- `rows`, a flat array of id, x, y [, z], these are moved before. If the service has ended, the map is closed, its
--- on_close is called, and an error is raised.
+-- `rows`, a flat array of id, x, y [, z], these are moved before; with `bad` as in `move_many`. If the service has
+-- ended, the map is closed, its on_close is called, and an error is raised.
 function Map:flush(...)
   self:check_open()
   return rawget(self, "flush")(self, ...)

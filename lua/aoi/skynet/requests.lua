@@ -160,16 +160,26 @@ function CMD.enter_many(_, link, rows, n, ...)
   for i = 1, (n or #rows // values) * values, values do own(link, math.tointeger(rows[i])) end
 end
 
-function CMD.move_many(_, link, rows, n)
+local TAKEN = "entity %d has been taken over by another client"
+
+--- skips: leaves out bad rows, and returns them as a flat list `row, id, reason`, and their number.
+function CMD.move_many(_, link, rows, n, skips)
   local barred, values = link.subscriber.barred[link.space], link.space.dimensions + 1
   local last = barred and type(rows) == "table" and #rows // values or 0
+  local list, count, taken = {}, 0, {}
   for i = 1, math.min(last, math.tointeger(n) or last) do
-    local id = math.tointeger(rows[(i - 1) * values + 1])
+    local at = (i - 1) * values + 1
+    local id = math.tointeger(rows[at])
     if id and barred[id] then
-      argument_error(1, "move_many", "row %d: entity %d has been taken over by another client", i, id)
+      if not skips then argument_error(1, "move_many", "row %d: " .. TAKEN, i, id) end
+      taken[i], rows[at] = id, false -- a row that is bad
     end
   end
-  answered(methods.invoke(link.space.core, "move_many", rows, n))
+  answered(methods.invoke(link.space.core, "move_many", rows, n, skips and function(row, id, reason)
+    if taken[row] then id, reason = taken[row], TAKEN:format(taken[row]) end
+    list[count + 1], list[count + 2], list[count + 3], count = row, id, reason, count + 3
+  end))
+  if skips then return list, count // 3 end
 end
 
 --- Returns the position of the entity.

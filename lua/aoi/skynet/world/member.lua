@@ -397,7 +397,11 @@ end
 -- Moving ------------------------------------------------------------------------------------------------------------
 
 --- rows: id, x, y [, z], ...: as many calls of `move`.
-function requests.move_many(self, rows, n) return self:put_rows("move_many", rows, n) end
+function requests.move_many(self, rows, n, bad)
+  local ok, tell = self:put_rows("move_many", rows, n, bad)
+  if ok then tell() end
+  return methods.done(ok, tell)
+end
 
 -- Back-pressure: a client that flushes more often than epochs pass sends no more than a shard can apply, as moves that
 -- wait take one row an entity. They go when an epoch has been reported, or with the next request. Without events and
@@ -424,13 +428,14 @@ local function flush(self)
 end
 
 --- The end of the caller's tick: sends the moves, one message to each shard concerned; after several flushes in one
--- epoch, at its end. With `rows`, they are moved first.
-function Member:flush(rows, n)
+-- epoch, at its end. With `rows`, they are moved first; with `bad` as in `move_many`.
+function Member:flush(rows, n, bad)
   self:check_open()
-  local ok, reason = true, nil
-  if rows ~= nil then ok, reason = self:put_rows("flush", rows, n) end
-  if not ok then error(reason, 2) end
+  local ok, tell = true, nil
+  if rows ~= nil then ok, tell = self:put_rows("flush", rows, n, bad) end
+  if not ok then error(tell, 2) end
   if flush(self) == false then error(self.client:lose(), 2) end
+  if tell then tell() end
 end
 
 --- Waits for an epoch that contains all that this client has sent; returns how many events it received meanwhile.
