@@ -25,13 +25,13 @@
 #endif
 
 #include "lua/args.c"
+#include "lua/batches.c"
 #include "lua/classes.c"
 #include "lua/deliver.c"
 #include "lua/handlers.c"
 #include "lua/helpers.c"
 #include "lua/history_methods.c"
 #include "lua/journal_methods.c"
-#include "lua/batches.c"
 #include "lua/module.c"
 #include "lua/observe_methods.c"
 #include "lua/options.c"
