@@ -95,6 +95,7 @@ enum {
 
 enum { AOI_ENTER = 1, AOI_LEAVE = 2 };                                               /* kinds of events */
 enum { AOI_SQUARE = 0, AOI_CIRCLE, AOI_BOX, AOI_CYLINDER, AOI_SECTOR, AOI_POLYGON }; /* shapes of areas */
+#define AOI_FARTHEST 1125899906842624.0 /* 2^50: the most that a coordinate may be, either way */
 enum { AOI_MOST_CORNERS = 64, AOI_MOST_LABEL = 255 };
 
 /* How a node treats one target instead of by the rule (aoi_override). */

@@ -32,7 +32,7 @@ extern "C" {
 typedef struct aoi_sight aoi_sight;
 
 typedef struct aoi_wall {
-    double a[2], b[2]; /* the ends, finite; if they are equal the wall hides nothing */
+    double a[2], b[2]; /* the ends, within AOI_FARTHEST; if they are equal the wall hides nothing */
     double z0, z1;     /* 3D: z0 <= z1, may be infinite; ignored in 2D */
     bool open;
 } aoi_wall;
@@ -78,7 +78,7 @@ typedef struct aoi_sight_stats {
 AOI_API void aoi_sight_read_stats(const aoi_sight *g, aoi_sight_stats *out);
 
 /* The id of the first shut wall on the line from p to q, with the crossing in *at, which is computed from w; of walls crossed at the same place
- * the lowest id.  0: none.  All three have as many coordinates as the space. */
+ * the lowest id.  0: none, or an end is not within AOI_FARTHEST.  All three have as many coordinates as the space. */
 AOI_API int64_t aoi_sight_ray(const aoi_sight *g, const double *p, const double *q, double *at);
 
 /* aoi_explain for a sight; why may also be AOI_WHY_WALL, with the wall and the crossing, or AOI_WHY_LINGERS. */

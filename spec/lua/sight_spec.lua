@@ -396,6 +396,17 @@ describe("sights:", function()
     assert.is_true(space:check())
   end)
 
+  it("a wall may be as long as the plane, and so may a ray", function()
+    local far = 2 ^ 50
+    local space = aoi.new()
+    local sight = sights.new(space)
+    local wall = sight:wall(-far, far, far, -far)
+    assert.same({ wall, 0, 0 }, { sight:ray(-far, -far, far, far) })
+    assert.same({ wall, 0, 0 }, { sight:ray(far, far, -far, -far) })
+    assert.same({ wall, far / 2, -far / 2 }, { sight:ray(far, 0, 0, -far) })
+    assert.is_nil((sight:ray(far, 0, 0, far)))
+  end)
+
   it("the first wall is the one that is nearest to whoever looks", function()
     local space = aoi.new()
     local sight = sights.new(space)
@@ -436,6 +447,16 @@ describe("sights:", function()
     end
     refused("bad argument #4 to 'wall' (number expected, got no value)", "wall", 1, 2)
     refused("bad argument #2 to 'wall' (finite number expected, got nan)", "wall", 0 / 0, 0, 0, 0)
+    local far = 2 ^ 50 + 1
+    refused("bad argument #5 to 'wall' (coordinate within 2^50 of 0 expected, got ", "wall", 0, 0, 1, -far)
+    for i = 1, 4 do
+      for _, v in ipairs { far, -1e200, 1e308 } do
+        local ends = { 0, 0, 1, 1 }
+        ends[i] = v
+        local what = ("bad argument #%d to 'ray' (coordinate within 2^50 of 0 expected, got "):format(i + 1)
+        refused(what, "ray", unpack(ends))
+      end
+    end
     refused("bad argument #6 to 'wall' (nothing expected in 2 dimensions, got number)", "wall", 0, 0, 1, 1, 5)
     refused("bad argument #2 to 'open_wall' (no wall 9)", "open_wall", 9)
     refused("bad argument #2 to 'remove_wall' (no wall 9)", "remove_wall", 9)

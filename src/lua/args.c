@@ -206,6 +206,12 @@ double laoi_finite(lua_State *L, int i) {
     return v;
 }
 
+double laoi_coordinate(lua_State *L, int i) {
+    double v = laoi_finite(L, i);
+    if (fabs(v) > AOI_FARTHEST) laoi_argerror(L, i, "coordinate within 2^50 of 0 expected, got %f", v);
+    return v;
+}
+
 int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos) {
     for (int a = 0; a < b->dims; a++) pos[a] = laoi_finite(L, i++);
     return i;

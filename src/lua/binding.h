@@ -128,6 +128,7 @@ int laoi_choice(lua_State *L, int i, const char *what, const char *(*name)(int k
 
 int64_t laoi_integer(lua_State *L, int i);
 double laoi_finite(lua_State *L, int i);
+double laoi_coordinate(lua_State *L, int i); /* at most AOI_FARTHEST */
 double laoi_number(lua_State *L, int i);
 /* The open sight of the space at i, or NULL. */
 aoi_sight *laoi_sight_argument(lua_State *L, int i, const laoi_space *b);

@@ -96,8 +96,8 @@ static int g_wall(lua_State *L) {
     aoi_wall w = {.z0 = -INFINITY, .z1 = INFINITY};
     int64_t id = 0;
     for (int a = 0; a < 2; a++) {
-        w.a[a] = laoi_finite(L, 2 + a);
-        w.b[a] = laoi_finite(L, 4 + a);
+        w.a[a] = laoi_coordinate(L, 2 + a);
+        w.b[a] = laoi_coordinate(L, 4 + a);
     }
     if (g->space->dims == 3) {
         w.z0 = height_argument(L, 6, w.z0);
@@ -162,15 +162,16 @@ static int g_walls(lua_State *L) {
 /* ray(x0, y0 [, z0], x1, y1 [, z1]) -> id, x, y [, z], or nil */
 static int g_ray(lua_State *L) {
     laoi_child *g = sight_self(L);
+    const int dims = g->space->dims;
     double p[3], q[3], at[3];
-    int i = laoi_position(L, g->space, 2, p);
-    i = laoi_position(L, g->space, i, q);
-    laoi_no_more_in(L, g->space, i);
+    for (int a = 0; a < dims; a++) p[a] = laoi_coordinate(L, 2 + a);
+    for (int a = 0; a < dims; a++) q[a] = laoi_coordinate(L, 2 + dims + a);
+    laoi_no_more_in(L, g->space, 2 + 2 * dims);
     int64_t id = aoi_sight_ray(g->core, p, q, at);
     if (!id) return 0;
     laoi_pushinteger(L, id);
-    for (int a = 0; a < g->space->dims; a++) lua_pushnumber(L, at[a]);
-    return 1 + g->space->dims;
+    for (int a = 0; a < dims; a++) lua_pushnumber(L, at[a]);
+    return 1 + dims;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */

@@ -103,8 +103,9 @@ static void note_change(aoi_walls *k, const aoi_wall *w) {
 }
 
 static bool is_segment(const aoi_walls *k, const aoi_wall *w) {
-    bool finite = isfinite(w->a[0]) && isfinite(w->a[1]) && isfinite(w->b[0]) && isfinite(w->b[1]);
-    return finite && (k->dims == 2 || w->z0 <= w->z1);
+    bool within = true;
+    for (int a = 0; a < 2; a++) within = within && fabs(w->a[a]) <= AOI_FARTHEST && fabs(w->b[a]) <= AOI_FARTHEST;
+    return within && (k->dims == 2 || w->z0 <= w->z1);
 }
 
 int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) {

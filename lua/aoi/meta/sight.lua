@@ -39,7 +39,7 @@ function sight.new(space, options) end
 local Sight = {}
 
 --- A shut wall. Costs some 200 ns. Where both ends are the same it hides nothing.
----@param x1 number world units
+---@param x1 number world units, as all coordinates at most 2^50 either way
 ---@param y1 number world units
 ---@param x2 number world units
 ---@param y2 number world units
@@ -77,7 +77,7 @@ function Sight:walls(buf) end
 
 --- The first shut wall on a line, and where the line crosses it; nil if there is none. In 3D the points have a z each:
 --- `ray(x0, y0, z0, x1, y1, z1)`, and so has the place.
----@param x0 number world units
+---@param x0 number world units, at most 2^50 either way
 ---@param y0 number world units
 ---@param x1 number world units
 ---@param y1 number world units

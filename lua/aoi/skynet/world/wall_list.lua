@@ -115,7 +115,7 @@ local function is_wall(wall, width)
   if type(wall) ~= "table" or type(wall.open) ~= "boolean" or #wall ~= width then return false end
   for i = 1, width do
     if not math.type(wall[i]) or wall[i] ~= wall[i] then return false end
-    if i <= 4 and wall[i] - wall[i] ~= 0 then return false end
+    if i <= 4 and math.abs(wall[i]) > 2 ^ 50 then return false end
   end
   return width == 4 or wall[5] <= wall[6]
 end
