@@ -154,6 +154,26 @@ describe("shards that die have successors:", function()
     end
   end)
 
+  it("a client that is late to restore a life, which another client has made leave meanwhile, hears that", function()
+    local net = network.new { seed = SEED, plan = scenes[1].plan, processes = { 4 }, grace = 60, patience = 60 }
+    local owner, other = net:member(1), net:member(1)
+    local exchange = net.exchanges[1]
+    net:finish(function()
+      owner:enter(7, 10, 10)
+      owner:tick()
+      local shard, line = owner:where(7), net.lines["x1>" .. owner.address]
+      line.held = true
+      other:leave(7)
+      net:kill_shard(shard)
+      net:sleep(1)
+      line.held = false
+      net:sleep(5)
+      assert.equal(exchange.lost_at, exchange.resumed.of, "it restores for ever")
+      assert.is_false(owner:has(7))
+      other:enter(7, 50, 50)
+    end, 100)
+  end)
+
   -- Calls f(home) where the holder of a claim for id 7, whose life is 5, has died before the entity entered.
   local function with_lost_claim(f)
     local net = network.new { seed = SEED, plan = scenes[1].plan, processes = { 4 }, grace = 60 }

@@ -84,11 +84,16 @@ function CMD.lives_of(shard, _, ids)
   return list
 end
 
+--- The id has no life any more.
+function directory.drop(shard, id)
+  for _, of in ipairs { "life", "holder", "lost_ids", "claims", "revived" } do shard[of][id] = nil end
+end
+
 --- release(ids, lives): takes back claims of entities that have not entered.
 function CMD.release(shard, _, ids, lives)
   for i, id in ipairs(ids) do
     if shard.life[id] == lives[i] then
-      shard.life[id], shard.holder[id], shard.claims[id], shard.lost_ids[id] = nil, nil, nil, nil
+      directory.drop(shard, id)
     end
   end
 end

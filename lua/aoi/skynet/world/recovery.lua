@@ -187,7 +187,7 @@ end
 
 local function drop_lost(self, id)
   log_leave(self, id, self.life[id])
-  self.life[id], self.holder[id], self.lost_ids[id], self.claims[id], self.revived[id] = nil, nil, nil, nil, nil
+  directory.drop(self, id)
 end
 
 --- Called when an epoch is closed: ends lives that clients report as ended, and `replaced` ones if the HOME row has not
@@ -302,7 +302,7 @@ function CMD.reclaim(self, client, entities, ended)
 end
 
 --- list: entities of this client, as `take` has them, each with the stamp of its claim. Returns a list: whether each is
--- here now; false: its claim is void, or its life has ended.
+-- here now; false: its claim is void, and must be made again; "ended": its life has ended.
 function CMD.restore(self, client, list)
   local taken = {}
   for _, entity in ipairs(list) do
@@ -312,8 +312,8 @@ function CMD.restore(self, client, list)
     entity.client = client
     for _, n in ipairs(entity.nodes) do n.by = client end
     if entity.view then entity.view.by = client end
-    taken[i] = directory.is_good(self, entity.id, entity.stamp) and self.superseded[entity.id] ~= entity.life
-    if taken[i] then take(self, entity) end
+    taken[i] = self.superseded[entity.id] == entity.life and "ended" or directory.is_good(self, entity.id, entity.stamp)
+    if taken[i] == true then take(self, entity) end
   end
   return taken
 end

@@ -125,6 +125,12 @@ end
 -- While this coroutine waits, the entity may leave, and its id enter again.
 local function is_own(self, id, life) return self.outbox:owns(id) == life end
 
+-- The entity has another life by now, or none.
+local function has_ended(self, id)
+  taking.forget(self, id)
+  self:end_life(id, 0)
+end
+
 -- Reclaims all entities at their homes. Returns lists of { id, life, stamp } of those that are lost, by the shard that
 -- must get them, and lists of the ids of the others by owner.
 local function reclaim(self)
@@ -137,8 +143,7 @@ local function reclaim(self)
       if not is_own(self, id, life) then
         self.claimed[id] = nil
       elseif not owner then -- the id has another life
-        taking.forget(self, id)
-        self:end_life(id, 0)
+        has_ended(self, id)
       elseif owner == 0 then
         self.claimed[id] = true
         by_shard[shard] = by_shard[shard] or {}
@@ -187,7 +192,11 @@ local function restore_some(self, shard, list)
   local all = true
   for i, entity in ipairs(entities) do
     all = all and taken[i]
-    if taken[i] then
+    if taken[i] == "ended" then
+      self.claimed[entity.id] = nil
+      if is_own(self, entity.id, entity.life) then has_ended(self, entity.id) end
+      all = ask(self, core.home(entity.id, self.shards), "release", { entity.id }, { entity.life }) and all
+    elseif taken[i] then
       self.claimed[entity.id] = nil
       if is_own(self, entity.id, entity.life) then
         self.outbox:set(entity.id, shard)
