@@ -278,12 +278,12 @@ describe("players of the AOI service:", function()
       refused = refused_by(of_ann_again)
       net:flush(of_ann_again, { 10, 50, 50 })
       assert.same({ 10 }, refused, "nor through another map of that service")
-      raises("#1 to 'move_many' %(row 2: entity 10 has been taken over by another client", of_ann.move_many, of_ann,
+      raises("#1 to 'move_many' %(row 2: entity 10 has been taken over by service :00000004", of_ann.move_many, of_ann,
         { 11, 0, 0, 10, 50, 50 })
       local told = {}
       local function bad(row, id, reason) told[#told + 1] = row .. " " .. tostring(id) .. ": " .. reason end
       run(function() of_ann:move_many({ 11, 3, 3, 10, 50, 50, 99, 0, 0 }, bad) end)
-      assert.same({ "2 10: entity 10 has been taken over by another client", "3 99: no entity 99" }, told)
+      assert.same({ "2 10: entity 10 has been taken over by service :00000004", "3 99: no entity 99" }, told)
       assert.same({ { 1, 2 }, { 3, 3 } }, { position(10), position(11) })
       told = {}
       run(function()

@@ -199,7 +199,7 @@ function Map:walls(buf) end
 ---@return number? z world units
 function Map:ray(x0, y0, x1, y1, z0, z1) end
 
---- The entity is this map's from now on: its former service may not move, change or remove it. Returns where it is.
+--- The entity is this map's from now on: its former service may only ask about it. Returns where it is.
 ---@param id integer
 ---@return number x world units
 ---@return number y

@@ -1,6 +1,6 @@
 -- The entities, nodes and views of each client in one place, which is a map or a shard of a world.
 --
---   place.ents[id]          an entity: client, its owner; nodes[node] --> rec; barred: clients that may not change it
+--   place.ents[id]          an entity: client, its owner; nodes[node] --> rec; barred: former owners
 --   place.recs[number] -->  rec, one life of a node: id, node; client, the receiver of its events; by, the client that
 --                           has added it; handle, its id in messages; number, its id in the core and the post
 --   place.views[id]         a client view: client, the receiver of its messages; by, as for rec; fd (views.lua)

@@ -4,7 +4,8 @@
 --
 --   entity(client, id, name)      the entity, or raises        remove_entity(id, ent, client)
 --   find(client, id)              the entity, or nil           rekind(id, ent, kind)
---   is_barred(client, id, ent)    another has taken it over    transfer(id, ent, client, former)   fields of TAKEN
+--   is_barred(client, id)         another has taken it over    transfer(id, ent, client, former)   fields of TAKEN
+--   client_name(client)           for errors
 --   is_same(client, client)       are of one service           put_node(rec, ent, area)   returns as add_node
 --   probe(client, asker)          removes it if it has ended   end_node(rec, with_entity)
 --   record(number)                of a present or ending node  begin_view(view), end_view(view), check_area(name, area)
@@ -24,11 +25,15 @@ local commands = { helpers = helpers }
 
 local function fail(n, name, ...) argument.fail(n, name, 0, ...) end
 
---- The entity, unless another client has taken it over from this one.
-local function controlled(place, client, id, name)
-  local ent = place:entity(client, id, name)
-  if place:is_barred(client, id, ent) then fail(1, name, "entity %d has been taken over by another client", id) end
-  return ent
+--- What a client is told that has lost the entity by a take-over.
+function helpers.taken_text(place, id)
+  return ("entity %d has been taken over by %s"):format(id, place:client_name(place.ents[id].client))
+end
+
+--- Raises if the request changes an entity that another client has taken over from this one: its former owner may only
+-- ask about it.
+function helpers.check_owner(place, client, name, id)
+  if methods.changes[name] and place:is_barred(client, id) then fail(1, name, "%s", helpers.taken_text(place, id)) end
 end
 
 --- Returns the record of a node and its entity; raises if there is none.
@@ -59,7 +64,7 @@ end
 
 --- Returns the result of `remove_entity`: a shard returns the life of the entity.
 function commands.leave(place, client, id)
-  local ent = controlled(place, client, id, "leave")
+  local ent = place:entity(client, id, "leave")
   local view = views.drop(place, id)
   if view then place:note_end(view, client) end
   for _, rec in pairs(ent.nodes or {}) do
@@ -72,7 +77,7 @@ function commands.leave(place, client, id)
 end
 
 function commands.set_kind(place, client, id, kind)
-  place:rekind(id, controlled(place, client, id, "set_kind"), kind)
+  place:rekind(id, place:entity(client, id, "set_kind"), kind)
 end
 
 --- Makes this client the owner of the entity: nodes and view of the former owner on it end, and that client may not

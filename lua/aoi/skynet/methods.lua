@@ -3,6 +3,7 @@
 --
 --   name [/values] arguments     "name?" is optional; "z" exists in three dimensions only. With values the call may end
 --                                with a table to fill, with so many values for each result; it is not sent
+--   id!                          the call changes the entity, or what is on it
 --
 -- In requests, methods of `id node` are given the client's number of the node; the core's number is the record's.
 
@@ -15,16 +16,16 @@ local LIST = [[
 
 enter id x y z kind?
 enter_many rows n? kind?
-leave id
+leave id!
 move_many rows n? bad?
-add_node id node area on_enter? on_leave? options?
-remove_node id node
-set_radius id node radius keep?
-set_area id node area
-set_facing id node facing
-set_mask id node mask
-override id node target how?
-set_kind id kind
+add_node id! node area on_enter? on_leave? options?
+remove_node id! node
+set_radius id! node radius keep?
+set_area id! node area
+set_facing id! node facing
+set_mask id! node mask
+override id! node target how?
+set_kind id! kind
 view/1 id node
 viewers/2 id
 near/1 x y z area mask?
@@ -42,29 +43,29 @@ ids/1
 nodes/1 id
 stats
 check
-set_extent id extent
+set_extent id! extent
 extent id
-set_layers id layers
+set_layers id! layers
 layers id
-attach id carrier? dx? dy? z?
+attach id! carrier? dx? dy? z?
 carrier id
 passengers/1 id
 sweep/2 x y z x y z radius mask?
 near_many rows area mask?
-add_client id area options?
-set_view id i area
-set_client id options
-put id name value ago?
+add_client id! area options?
+set_view id! i area
+set_client id! options
+put id! name value ago?
 get id name
-remove_client id
-resend id
-pin id target
-unpin id target
-touch id
-set_priority id p
+remove_client id!
+resend id!
+pin id! target
+unpin id! target
+touch id!
+set_priority id! p
 known/1 id
 knowers/1 id
-broadcast id bytes
+broadcast id! bytes
 take_over id
 wall x y x y z? z?
 wall_many/1 rows
@@ -78,14 +79,22 @@ ray x y z x y z
 
 --- Calls f(name, arguments, values) for each method.
 function methods.each(f)
-  for name, values, arguments in LIST:gmatch "([%w_]+)/?(%d?) ?([^\n]*)\n" do f(name, arguments, tonumber(values)) end
+  for name, values, arguments in LIST:gsub("!", ""):gmatch "([%w_]+)/?(%d?) ?([^\n]*)\n" do
+    f(name, arguments, tonumber(values))
+  end
 end
 
 --- The arguments of a method and its values; nil if there is no such method.
 function methods.find(name)
   local values, arguments = LIST:match("\n" .. name .. "/?(%d?) ?([^\n]*)\n")
-  return arguments, tonumber(values)
+  return arguments and (arguments:gsub("!", "")), tonumber(values)
 end
+
+--- Method -> whether it changes the entity that is its first argument.
+methods.changes = setmetatable({}, { __index = function(changes, name)
+  changes[name] = LIST:find("\n" .. tostring(name) .. "/?%d? id!") ~= nil
+  return changes[name]
+end })
 
 -- Method -> the number of leading arguments that are integers: ids, numbers of nodes, kinds.
 local INTEGERS = setmetatable({ where = 1 }, { __index = function(integers, name)

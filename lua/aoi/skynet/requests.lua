@@ -14,7 +14,7 @@ local wire = require "aoi.skynet.wire"
 local CMD = {}
 local requests = { CMD = CMD }
 
-local answered = methods.answered
+local answered, taken_text = methods.answered, commands.helpers.taken_text
 
 local function argument_error(n, name, ...) argument.fail(n, name, 0, ...) end
 
@@ -160,8 +160,6 @@ function CMD.enter_many(_, link, rows, n, ...)
   for i = 1, (n or #rows // values) * values, values do own(link, math.tointeger(rows[i])) end
 end
 
-local TAKEN = "entity %d has been taken over by another client"
-
 --- skips: leaves out bad rows, and returns them as a flat list `row, id, reason`, and their number.
 function CMD.move_many(_, link, rows, n, skips)
   local barred, values = link.subscriber.barred[link.space], link.space.dimensions + 1
@@ -171,12 +169,12 @@ function CMD.move_many(_, link, rows, n, skips)
     local at = (i - 1) * values + 1
     local id = math.tointeger(rows[at])
     if id and barred[id] then
-      if not skips then argument_error(1, "move_many", "row %d: " .. TAKEN, i, id) end
+      if not skips then argument_error(1, "move_many", "row %d: %s", i, taken_text(link.space, id)) end
       taken[i], rows[at] = id, false -- a row that is bad
     end
   end
   answered(methods.invoke(link.space.core, "move_many", rows, n, skips and function(row, id, reason)
-    if taken[row] then id, reason = taken[row], TAKEN:format(taken[row]) end
+    if taken[row] then id, reason = taken[row], taken_text(link.space, taken[row]) end
     list[count + 1], list[count + 2], list[count + 3], count = row, id, reason, count + 3
   end))
   if skips then return list, count // 3 end

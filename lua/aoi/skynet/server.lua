@@ -16,6 +16,7 @@
 
 local Space = require "aoi.skynet.space"
 local clients = require "aoi.skynet.clients"
+local commands = require "aoi.skynet.commands"
 local failures = require "aoi.skynet.failures"
 local methods = require "aoi.skynet.methods"
 local requests = require "aoi.skynet.requests"
@@ -227,6 +228,11 @@ end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
 
+local function owned(command, self, link, name, ...)
+  commands.helpers.check_owner(link.space, link.number, name, ...)
+  return command(self, link, ...)
+end
+
 -- Executes a request and returns its results; raises errors, and has changed nothing then.
 local function request(self, address, name, number, ...)
   if self.closed then error("the service is shutting down", 0) end
@@ -235,7 +241,7 @@ local function request(self, address, name, number, ...)
   if name == "open" or name == "gate" then return requests[name](self, address, number, ...) end
   local command = requests.CMD[name] or error(("unknown request '%s'"):format(tostring(name)), 0)
   local link = subscriber and subscriber.links[number] or error("the space is closed", 0)
-  return command(self, link, methods.checked(name, ...))
+  return owned(command, self, link, name, methods.checked(name, ...))
 end
 
 local function answer(self, ok, ...)

@@ -52,8 +52,8 @@ function Space:send_broadcast(client, id, message)
   return link and self.server:broadcast(link.subscriber, id, message)
 end
 
--- Former owners of an entity that was taken over: none of their maps may move or remove it in this life of the entity,
--- unless they take it over again.
+-- Former owners of an entity that was taken over: none of their maps may change it in this life of the entity, unless
+-- they take it over again.
 --
 --   ent.barred                  set of subscribers
 --   subscriber.barred[space]    set of ids
@@ -68,7 +68,12 @@ local function set_barred(self, ent, subscriber, id, value)
   end
 end
 
-function Space:is_barred(client, _, ent) return ent.barred and ent.barred[subscriber_of(self, client)] end
+function Space:is_barred(client, id)
+  local ids = subscriber_of(self, client).barred[self]
+  return ids and ids[id]
+end
+
+function Space:client_name(client) return ("service :%08x"):format(subscriber_of(self, client).address) end
 
 local function unbar_all(self, id, ent)
   for subscriber in pairs(ent.barred or {}) do set_barred(self, ent, subscriber, id, nil) end

@@ -46,7 +46,14 @@ return function(Shard)
 
   function Shard.probe() end
 
-  function Shard.is_barred(_, client, _, ent) return ent.barred and ent.barred[client] end
+  function Shard:is_barred(client, id)
+    local ent = self.ents[id]
+    return ent and ent.barred and ent.barred[client]
+  end
+
+  function Shard.client_name(_, client)
+    return ("client %d of process %d"):format(client & 0xffffff, (client >> 24) + 1)
+  end
 
   --- The client has lost the entity by the take-over of that number (taking.lua).
   function Shard:bar(id, ent, client, number)

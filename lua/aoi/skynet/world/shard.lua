@@ -4,8 +4,8 @@
 --
 --   core                     an aoi space with deferred delivery: owned entities and ghosts
 --   router                   (C) which entities are owned, and their moves, sorted by the shards that receive them
---   post                     (C) makes messages of events, as in an AOI service (src/skynet/wire_post.h); the exchange has
---                            the windows
+--   post                     (C) makes messages of events, as in an AOI service (src/skynet/wire_post.h); the exchange
+--                            has the windows
 --   clients[number]          clients that have or had something here (clients.lua); link, slot: their keys in the post
 --   ents[id]                 owned entities, and those that enter in the coming epoch: the fields of any place, and
 --                            life, kind, entry = { x, y, z, client, batch } until the entity has entered; entry.mover:
@@ -99,13 +99,18 @@ local function answer(self, reply, ok, ...)
   reply(false, self.applied, failures.reason(reason))
 end
 
+local function owned(command, self, client, name, ...)
+  commands.helpers.check_owner(self, client, name, ...)
+  return command(self, client, ...)
+end
+
 local function run(self, client, reply, name, ...)
   local command = commands[name] or directory.commands[name] or recovery.commands[name]
   self.counters.requests = self.counters.requests + 1
   if type(command) ~= "function" then
     return reply(false, self.applied, ("unknown request '%s'"):format(tostring(name)))
   end
-  answer(self, reply, pcall(command, self, client, ...))
+  answer(self, reply, pcall(owned, command, self, client, name, ...))
 end
 
 --- A request of a client, given by its number, which runs when epoch `after` has been applied here. Calls, at once or
