@@ -3,7 +3,7 @@
 # ---- variants: make VARIANT=... ------------------------------------------------------------------------------
 
 SANITIZE                 := -g -fno-omit-frame-pointer -fno-sanitize-recover=all
-VARIANT_CFLAGS_asan      := -O1 $(SANITIZE) -fsanitize=address,undefined
+VARIANT_CFLAGS_asan      := -O1 -DAOI_ASSERT $(SANITIZE) -fsanitize=address,undefined
 # nodelete keeps the library mapped at exit, so that leak reports name file and line.
 VARIANT_LDFLAGS_asan     := -fsanitize=address,undefined -Wl,-z,nodelete
 # The runtime must come first into a Lua that is not built with it.

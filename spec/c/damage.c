@@ -104,6 +104,12 @@ static void of_pairs(void) {
         aoi_pair_table_remove(&s->kept, bad[i].node, bad[i].target);
         is_sound(bad[i].what);
     }
+    aoi_pair_table_add(&s->reported, node, outside | AOI_PAIR_REPORTED);
+    is_reported("an enter that the area denies");
+    aoi_pair_table_remove(&s->reported, node, outside | AOI_PAIR_REPORTED);
+    aoi_pair_table_remove(&s->reported, node, inside | AOI_PAIR_REPORTED);
+    is_reported("a leave that the area denies");
+    aoi_pair_table_add(&s->reported, node, inside | AOI_PAIR_REPORTED);
     DAMAGE(uint32_t, s->kept.count, 2);
     DAMAGE(uint64_t, s->world.entities[between].kind, 2); /* it does not meet the mask any more */
 }

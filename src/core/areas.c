@@ -106,6 +106,8 @@ static void list_outside(aoi_space *s, uint32_t node, bool was, bool is) {
 /* The node is no longer in its owner's chain, and all leaves of its pairs are recorded. */
 void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
+    if (AOI_WITNESS)
+        aoi_forget_pairs(s, &s->reported, node, AOI_PAIR_REPORTED); /* those of a node that is given away */
     unindex_node(s, node);
     list_outside(s, node, n->outside, false);
     s->node_count--;

@@ -104,6 +104,42 @@ static const char *check_kept(aoi_space *s) {
     return count == s->kept.count ? NULL : "pairs of dead nodes or entities are kept";
 }
 
+static bool is_witnessed(const aoi_node_record *n) {
+    return aoi_is_live(n->generation) && !(n->flags & (AOI_NODE_SILENT | AOI_NODE_LAYER));
+}
+
+/* What has been reported of every pair is what its node sees; layers compare what their own nodes have reported. */
+static const char *check_reported(aoi_space *s) {
+    const aoi_world *w = &s->world;
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < w->node_top && AOI_WITNESS; n++)
+        for (uint32_t e = 0; e < w->entity_top && is_witnessed(w->nodes + n); e++) {
+            if (!aoi_is_live(w->entities[e].generation)) continue;
+            bool reported = aoi_pair_table_has(&s->reported, n, e | AOI_PAIR_REPORTED);
+            count += reported;
+            if (reported != aoi_node_sees(s, n, e))
+                return aoi_wrong(s, "node %lld of entity %lld has reported the %s of %lld wrongly",
+                                 (long long)w->nodes[n].node_id, (long long)w->entities[w->nodes[n].owner].id,
+                                 reported ? "enter" : "leave", (long long)w->entities[e].id);
+        }
+    return count == s->reported.count ? NULL : "pairs of dead nodes or entities are reported";
+}
+
+bool aoi_report_all(aoi_space *s) {
+    const aoi_world *w = &s->world;
+    for (uint32_t n = 0; n < w->node_top && AOI_WITNESS; n++)
+        for (uint32_t e = 0; e < w->entity_top && is_witnessed(w->nodes + n); e++) {
+            if (!aoi_is_live(w->entities[e].generation) || !aoi_node_sees(s, n, e)) continue;
+            if (!aoi_index_reserve(&s->world.memory, &s->reported, s->reported.count + (size_t)1)) return false;
+            aoi_pair_table_add(&s->reported, n, e | AOI_PAIR_REPORTED);
+        }
+    return true;
+}
+
+void aoi_forget_pairs(const aoi_space *s, aoi_index *pairs, uint32_t node, uint32_t bit) {
+    for (uint32_t e = 0; e < s->world.entity_top; e++) (void)aoi_pair_table_remove(pairs, node, e | bit);
+}
+
 /* Overrides are of live nodes, which are flagged, and of live targets. */
 static const char *check_overrides(aoi_space *s) {
     const aoi_world *w = &s->world;
@@ -175,6 +211,7 @@ static const char *check_watchers(aoi_space *s) {
 const char *aoi_check(aoi_space *s) {
     const char *wrong = aoi_settle(s) ? check_entities(s) : "not enough memory";
     if (!wrong) wrong = check_kept(s);
+    if (!wrong) wrong = check_reported(s);
     if (!wrong) wrong = check_overrides(s);
     if (!wrong) wrong = aoi_check_seats(s);
     if (!wrong) wrong = aoi_check_looks(s);

@@ -71,7 +71,7 @@ bool aoi_node_is_recorded(const aoi_space *s, uint32_t node) {
 
 void aoi_remove_layer_node(aoi_space *s, uint32_t node) {
     if (aoi_remove_node(s, (aoi_node){node, s->world.nodes[node].generation}) == AOI_OK) return;
-    for (uint32_t e = 0; e < s->world.entity_top; e++) (void)aoi_pair_table_remove(&s->kept, node, e);
+    aoi_forget_pairs(s, &s->kept, node, 0);
     aoi_chain_remove(&s->world, &s->chains, node);
     aoi_free_node(s, node);
 }

@@ -3,6 +3,8 @@
  * With AOI_PAIR_CHANGED in the target: the area of a node that sees what is outside holds the target and did not at the
  * last delivery, or the other way round.  Other nodes need no such mark: there a waiting event says the same.
  *
+ * In builds with assertions a second table has the pairs that nodes have reported as seen, for aoi_check: AOI_PAIR_REPORTED.
+ *
  * It is a hash index (base/hash_index.h) whose value is the target, and whose hash of both is such that the node follows
  * from it and the target: a slot of 8 bytes is all that a pair takes. */
 #ifndef AOI_PAIR_TABLE_H
@@ -11,6 +13,7 @@
 #include "base/hash_index.h"
 
 #define AOI_PAIR_CHANGED UINT32_C(0x80000000)
+#define AOI_PAIR_REPORTED UINT32_C(0x40000000) /* in a table of its own; ids of targets are less */
 
 static inline uint64_t aoi_pair_key(uint32_t node, uint32_t target) {
     return (uint64_t)node << 32 | target;

@@ -101,6 +101,7 @@ void aoi_close(aoi_space *s) {
     aoi_broad_close(&s->index);
     aoi_queue_close(m, &s->queue);
     aoi_index_free(m, &s->kept);
+    aoi_index_free(m, &s->reported);
     AOI_FREE(m, s->outside_nodes, s->outside_cap);
     AOI_FREE(m, s->changed, s->changed_cap);
     aoi_overrides_free(m, &s->overrides);

@@ -41,6 +41,11 @@
 enum { AOI_MOST_ENTITIES = 1 << 30 }; /* in one space */
 enum { AOI_FEW_WATCHERS = 32 };       /* nodes that are tested one by one, so that a crowd beside them costs nothing */
 enum { AOI_FIRST_LAYER = 1 };         /* the layer of entities without layers of their own */
+#ifdef AOI_ASSERT
+enum { AOI_WITNESS = 1 }; /* pairs that nodes report are noted, and aoi_check compares them with the rule */
+#else
+enum { AOI_WITNESS = 0 };
+#endif
 
 typedef struct aoi_pair_undo { /* one change of the pair table */
     uint32_t node, target;
@@ -117,6 +122,7 @@ struct aoi_space {
     uint32_t *outside_nodes; /* those that see what is outside of their areas */
     uint32_t outside_cap, outside_count;
     aoi_index kept;         /* pairs that areas hold in the zone BETWEEN, and those marked AOI_PAIR_CHANGED */
+    aoi_index reported;     /* pairs that nodes of no layer have reported as seen, if AOI_WITNESS */
     aoi_candidate *changed; /* what may be marked, in a deferred space */
     uint32_t changed_cap, changed_count;
     aoi_override_table overrides;
@@ -196,6 +202,9 @@ void aoi_remove_entity(aoi_space *s, uint32_t entity); /* and its nodes, without
 void aoi_free_node(aoi_space *s, uint32_t node);       /* its slot stays in use until its events are taken */
 void aoi_mask_changed(aoi_space *s, uint32_t node);    /* or its first exception was added: the index reads both */
 void aoi_release_node(aoi_space *s, uint32_t node);    /* a dead node whose last event is gone */
+bool aoi_report_all(aoi_space *s);                     /* a loaded space: what nodes see they have reported */
+/* Forgets the pairs of a node with a bit or 0. */
+void aoi_forget_pairs(const aoi_space *s, aoi_index *pairs, uint32_t node, uint32_t bit);
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 

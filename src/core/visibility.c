@@ -47,33 +47,49 @@ static AOI_NOINLINE void record_among(aoi_space *s, int kind, uint32_t node, uin
     else append_event(s, kind, node, target, t->generation, t->id);
 }
 
-static inline void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target) {
-    const aoi_event_queue *q = &s->queue;
-    const aoi_entity_record *t = s->world.entities + target;
-    if (s->world.nodes[node].flags & AOI_NODE_LAYER) record_sighting(s, kind, node, target);
-    else if (q->call || q->top == q->cap) record_among(s, kind, node, target);
-    else append_event(s, kind, node, target, t->generation, t->id);
+static inline aoi_index *pairs_with(aoi_space *s, uint32_t target) {
+    return AOI_WITNESS && target & AOI_PAIR_REPORTED ? &s->reported : &s->kept;
 }
 
 static void record_kept(aoi_space *s, uint32_t node, uint32_t target) {
     aoi_memory *m = &s->world.memory;
+    aoi_index *kept = pairs_with(s, target);
     if (!AOI_GROW(m, s->undo, s->undo_cap, s->undo_count + (size_t)1) ||
-        !aoi_index_reserve(m, &s->kept, s->kept.count + (size_t)1)) {
+        !aoi_index_reserve(m, kept, kept->count + (size_t)1)) {
         s->world.failed = true;
         return;
     }
-    aoi_pair_table_add(&s->kept, node, target);
+    aoi_pair_table_add(kept, node, target);
     s->undo[s->undo_count++] = (aoi_pair_undo){node, target, true};
 }
 
 /* Removes a pair from the kept ones; returns whether it was one. */
 static bool release_kept(aoi_space *s, uint32_t node, uint32_t target) {
     if (!AOI_GROW(&s->world.memory, s->undo, s->undo_cap, s->undo_count + (size_t)1)) s->world.failed = true;
-    else if (aoi_pair_table_remove(&s->kept, node, target)) {
+    else if (aoi_pair_table_remove(pairs_with(s, target), node, target)) {
         s->undo[s->undo_count++] = (aoi_pair_undo){node, target, false};
         return true;
     }
     return false;
+}
+
+/* Events of a pair alternate. */
+static AOI_NOINLINE void note_reported(aoi_space *s, uint32_t node, uint32_t target, bool seen) {
+    assert(s->world.failed || aoi_pair_table_has(&s->reported, node, target | AOI_PAIR_REPORTED) != seen);
+    if (seen) record_kept(s, node, target | AOI_PAIR_REPORTED);
+    else (void)release_kept(s, node, target | AOI_PAIR_REPORTED);
+}
+
+static inline void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target) {
+    const aoi_event_queue *q = &s->queue;
+    const aoi_entity_record *t = s->world.entities + target;
+    if (s->world.nodes[node].flags & AOI_NODE_LAYER) {
+        record_sighting(s, kind, node, target);
+        return;
+    }
+    if (AOI_WITNESS) note_reported(s, node, target, kind == AOI_ENTER);
+    if (q->call || q->top == q->cap) record_among(s, kind, node, target);
+    else append_event(s, kind, node, target, t->generation, t->id);
 }
 
 void aoi_rollback_to(aoi_space *s, aoi_mark mark) {
@@ -82,8 +98,9 @@ void aoi_rollback_to(aoi_space *s, aoi_mark mark) {
     while ((e = aoi_queue_restore(&s->queue, mark.queue_undo)) != NULL) s->world.nodes[e->node].pending++;
     while (s->undo_count > mark.undo) {
         const aoi_pair_undo *u = s->undo + --s->undo_count;
-        if (u->added) (void)aoi_pair_table_remove(&s->kept, u->node, u->target);
-        else aoi_pair_table_add(&s->kept, u->node, u->target); /* its slot was freed by the removal */
+        aoi_index *kept = pairs_with(s, u->target);
+        if (u->added) (void)aoi_pair_table_remove(kept, u->node, u->target);
+        else aoi_pair_table_add(kept, u->node, u->target); /* its slot was freed by the removal */
     }
     s->sighting_count = mark.sightings;
     s->world.candidate_count = 0;
@@ -521,6 +538,8 @@ static size_t mark_seen(aoi_space *s, uint32_t node, const aoi_area_state *is, c
             const uint64_t bit = UINT64_C(1) << target % 64;
             if (target == w->nodes[node].owner || seen->marks[target / 64] & bit) continue;
             seen->marks[target / 64] |= bit;
+            if (AOI_WITNESS && !(w->nodes[node].flags & (AOI_NODE_SILENT | AOI_NODE_LAYER)))
+                note_reported(s, node, target, true);
             z = zone_when_added(s, is, at, target);
         }
         if (z == AOI_BETWEEN && !is->outside) record_kept(s, node, target);

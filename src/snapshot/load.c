@@ -443,7 +443,8 @@ static bool load_all(loader *l) {
     return checksum_matches(l) && load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) &&
            load_messages(l, false) && load_nodes(l) && load_overrides(l) && load_kept(l) &&
            (!l->s->deferred || load_changed(l)) && load_gone(l, &watchers) && load_events(l, watchers) &&
-           load_messages(l, true) && (l->in.at == l->in.end || fail(l, "bytes follow its end"));
+           load_messages(l, true) && (l->in.at == l->in.end || fail(l, "bytes follow its end")) &&
+           (aoi_report_all(l->s) || lacks_memory(l));
 }
 
 int aoi_load(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, const char **fault) {
