@@ -281,10 +281,10 @@ describe("the core", function()
       local native = require "aoi.skynet.native"
       local wire, world = native "wire", native "world"
       print(before, type(wire.outbox), type(world.router), native "wire" == wire, not package.loaded["aoi.core"])]]
-    local _, lua = process.lua()
+    local _, command = process.lua()
     for _, first in ipairs { 'require "aoi"', pcall(string.pack, "B", 1) and "" or nil } do
       assert.equal("nil\tfunction\tfunction\ttrue\t" .. tostring(first == "") .. "\n",
-        must(lua .. " -e " .. quote(code:format(first))))
+        must(command .. " -e " .. quote(code:format(first))))
     end
   end)
 

@@ -176,7 +176,7 @@ static void read_ring(lua_State *L, int i, const char *name, void *to) {
     *(size_t *)to = (size_t)ring;
 }
 
-static const laoi_option record_options[] = {{"ring", .read = read_ring}, {NULL}};
+static const laoi_option record_options[] = {{"ring", .read = read_ring}, {.name = NULL}};
 
 enum { RECORDED = 1, SINK, RECORD_OPTIONS, RECORDER, RECORDED_TABLE };
 

@@ -98,7 +98,7 @@ static const laoi_option observer_options[] = {
     {"share", .type = LAOI_SOME, .at = offsetof(aoi_observer_options, share)},
     {"exact", .type = LAOI_FLAG, .at = offsetof(aoi_observer_options, exact)},
     {"quantum", .type = LAOI_POSITIVE, .at = offsetof(aoi_observer_options, quantum)},
-    {NULL}};
+    {.name = NULL}};
 
 static int o_new(lua_State *L) {
     aoi_observer_options o = {0};

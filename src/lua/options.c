@@ -183,7 +183,7 @@ static const laoi_option space_options[] = {{"engine", .read = read_engine},
                                             {"dimensions", .read = read_dimensions},
                                             {"cell", .read = read_cell},
                                             {"delivery", .read = read_delivery},
-                                            {NULL}};
+                                            {.name = NULL}};
 
 void laoi_options(lua_State *L, int i, aoi_options *o) {
     *o = (aoi_options){0};

@@ -65,7 +65,7 @@ static void read_walls(lua_State *L, int i, const char *name, void *to) {
     a->walls = laoi_sight_option(L, i, name, a->b);
 }
 
-static const laoi_option sight_options[] = {{"walls", .read = read_walls}, {NULL}};
+static const laoi_option sight_options[] = {{"walls", .read = read_walls}, {.name = NULL}};
 
 static int g_new(lua_State *L) {
     laoi_space *b = laoi_self(L);
@@ -182,7 +182,7 @@ static void read_linger(lua_State *L, int i, const char *name, void *to) {
     *(uint32_t *)to = laoi_whole_option(L, i, name, 0, INT32_MAX, "a whole number of ticks expected");
 }
 
-static const laoi_option node_options[] = {{"linger", .read = read_linger}, {NULL}};
+static const laoi_option node_options[] = {{"linger", .read = read_linger}, {.name = NULL}};
 
 /* add(id, node_id, area [, handlers | on_enter, on_leave] [, options]) */
 static int g_add(lua_State *L) {

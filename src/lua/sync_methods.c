@@ -99,7 +99,7 @@ static const laoi_option sync_options[] = {
     {"bytes", .read = read_bytes},
     {"tiers", .read = read_tiers},
     {"self", .type = LAOI_FLAG, .at = offsetof(sync_options_arg, o.clients.self)},
-    {NULL}};
+    {.name = NULL}};
 
 /* Raises an error for the option that the core has refused. */
 static void refuse_relevance(lua_State *L, int i, const char *wrong, uint32_t least) {

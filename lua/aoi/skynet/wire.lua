@@ -1,7 +1,7 @@
 -- The wire format between an AOI service, or the exchange of a world, and its clients: stateless conversion to and from
 -- strings. docs/skynet.md has the table of all messages.
 --
--- EVENTS and MOVES are written and read in C (src/skynet/wire.h), and ACKs of EVENTS are written there; the others here.
+-- EVENTS and MOVES are written and read in C (src/skynet/wire.h), and ACKs of EVENTS written there; the others here.
 -- Readers accept any bytes behind a head that `head` accepts: for an invalid message they return nil and a reason,
 -- without an error.
 
