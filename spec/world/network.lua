@@ -399,7 +399,7 @@ function Network:kill_process(index)
   self.calls[index] = {}
 end
 
--- A process is there, which asks the leader until it may take part: f(index).
+-- A process is there, which asks the leader until it may take part: f(index); or f(nil, why not).
 function Network:start_process(name, f)
   self.boots = (self.boots or 0) + 1
   self.again[name] = true
@@ -408,7 +408,8 @@ function Network:start_process(name, f)
     while true do
       for index, exchange in pairs(self.exchanges) do
         if exchange and not dead(self, "x" .. index) and not self.stopped[index] then
-          local at, state = director.admit(exchange, name, boot)
+          local at, state, refusal = director.admit(exchange, name, boot)
+          if refusal then return f(nil, refusal) end
           if at then
             local processes = {}
             for i, process in pairs(state.processes) do processes[i] = process end

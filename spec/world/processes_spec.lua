@@ -6,6 +6,7 @@
 if not string.pack then return pending "processes of a world: needs string.pack of Lua 5.3" end
 
 local director = require "aoi.skynet.world.director"
+local network = require "spec.world.network"
 local play = require "spec.world.play"
 local random_run = require "spec.support.random_run"
 local sorted_keys = require "aoi.sorted_keys"
@@ -170,6 +171,19 @@ describe("processes of a world", function()
   it("die one after the other, whoever leads, and come back: nobody else hears of it", function()
     for i = 1, RUNS do killed(SEED + i, killer(), i % 2 == 0) end
     for i = 1, random_run.runs(#REGULAR) do killed(REGULAR[i], killer()) end
+  end)
+
+  it("that `nodes` does not list are refused, and so not counted in the majority", function()
+    local plan = { size = 60, reach = 10, tile = 4, shards = 2 }
+    local net = network.new { seed = SEED, plan = plan, processes = { 1, 1 }, nodes = { p1 = 1, p2 = 1 }, patience = 1 }
+    for _, name in ipairs { "p8", "p9" } do
+      local answered, why
+      net:start_process(name, function(...) answered, why = true, select(2, ...) end)
+      net:run_until(function() return answered end)
+      assert.equal(("process '%s' is none of the world's nodes: list it in option 'nodes' of the first process")
+        :format(name), why)
+    end
+    for _, exchange in ipairs(net.exchanges) do assert.same({ 1, 2 }, sorted_keys(exchange.processes)) end
   end)
 
   it("that the network cuts off stand still, and come back as newcomers: nobody else hears of it", function()

@@ -344,9 +344,19 @@ function director.close(self)
   self.proposed = {}
 end
 
---- Answers a process that has started with its index and, if the world runs, its state (changes.state); nil: not yet.
+--- Why a process of that name takes no part in a world with these `nodes`; nil: it does. Whoever does is counted in
+-- the majority of members.lua.
+function director.refusal(nodes, name)
+  if nodes[name] then return nil end
+  return ("process '%s' is none of the world's nodes: list it in option 'nodes' of the first process"):format(name)
+end
+
+--- Answers a process that has started with its index and, if the world runs, its state (changes.state); nil: not yet;
+-- nil, nil and a reason: never.
 function director.admit(self, name, boot)
   if self.closed or members.leader(self) ~= self.here then return nil end
+  local refusal = self.nodes and director.refusal(self.nodes, name)
+  if refusal then return nil, nil, refusal end
   for index, process in pairs(self.processes) do
     if process.boot == boot then return index, process.since > 0 and changes.state(self, process.since) or nil end
   end

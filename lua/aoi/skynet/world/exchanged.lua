@@ -42,6 +42,11 @@ end
 
 -- Life of the world -------------------------------------------------------------------------------------------------
 
+-- A world without the option has one process.
+local function nodes_of(options)
+  return options.nodes or { [options.node or "here"] = options.plan.shards }
+end
+
 local function wake()
   for _, co in ipairs(world.waiting) do skynet.wakeup(co) end
   world.waiting = {}
@@ -126,7 +131,7 @@ local function run(state)
   end
   world.exchange = Exchange.new {
     plan = o.plan, processes = state and state.processes or world.processes, homes = world.homes, here = world.here,
-    nodes = o.nodes, state = state, now = now, interval = o.interval / 100,
+    nodes = nodes_of(o), state = state, now = now, interval = o.interval / 100,
     window = o.window, patience = o.heartbeat, silence = o.silence,
     send_shard = send_shard, call = call, replace = replace,
     address_of = function(shard) return world.addresses[shard] end,
@@ -234,8 +239,7 @@ local function begin_world(options)
     cluster.register(SCOPE .. name, skynet.self())
   end
   if options.director then return skynet.fork(join, options.director) end
-  local here = options.node or "here"
-  world.processes, world.homes = list_processes(options.nodes or { [here] = options.plan.shards }, here)
+  world.processes, world.homes = list_processes(nodes_of(options), options.node or "here")
   world.processes[1].boot, world.here = world.boot, 1
   skynet.fork(function()
     local node = find_running(world.processes)
@@ -250,8 +254,8 @@ local function admit(node, boot)
   local exchange = world.exchange
   local leader = members.leader(exchange)
   if leader ~= world.here then return { ask = exchange.processes[leader].name } end
-  local index, state = director.admit(exchange, node, boot)
-  if not index then return { wait = true } end
+  local index, state, refused = director.admit(exchange, node, boot)
+  if not index then return { wait = not refused, refused = refused } end
   return { index = index, state = state, options = world.options, homes = world.homes,
            processes = state and state.processes or world.processes }
 end
@@ -262,7 +266,7 @@ function CMD.join(_, node, boot)
   if world.exchange and world.started then return admit(node, boot) end
   local index = world.founder and members.index_of(world.processes, node)
   if not world.founder then return { wait = true } end
-  if not index then return { refused = ("process '%s' is none of the world's nodes"):format(node) } end
+  if not index then return { refused = director.refusal(nodes_of(world.options), node) } end
   world.processes[index].boot = boot
   if missing()[1] then return { wait = true } end
   if not world.started then
