@@ -138,7 +138,6 @@ build = {
     ["aoi.trigger.options"] = "lua/aoi/trigger/options.lua",
     ["aoi.trigger.registry"] = "lua/aoi/trigger/registry.lua",
     ["aoi.trigger.saved"] = "lua/aoi/trigger/saved.lua",
-    ["aoi.trigger.second"] = "lua/aoi/trigger/second.lua",
     ["aoi.trigger.steps"] = "lua/aoi/trigger/steps.lua",
     ["aoi.trigger.visits"] = "lua/aoi/trigger/visits.lua",
   },

@@ -37,7 +37,6 @@
 --   aoi.trigger.registry     the triggers of a set: by node, by entity and name, all; removing dead ones
 --   aoi.trigger.events       enter and leave events of nodes; plain triggers
 --   aoi.trigger.admission    triggers with visits: filter, limit, cooldown, once, timers
---   aoi.trigger.second       the second node of triggers with `outside` or `linger`
 --   aoi.trigger.clock        the start of the time; the `stay` calls that a long tick makes up for
 --   aoi.trigger.visits       the record of a visit, the queue of waiting targets
 --   aoi.trigger.steps        the pending calls after a handler has raised or yielded
@@ -61,7 +60,6 @@
 --         mask, disabled            the mask that `enable` restores
 --         layers                    the option; nil: the layers of its entity
 --         is_region                 whether its entity is removed with it
---         second                    see aoi.trigger.second; nil for most
 --         visits, known, gate, ...  nil for plain triggers, else see aoi.trigger.visits
 
 local admission = require "aoi.trigger.admission"
@@ -72,7 +70,6 @@ local events = require "aoi.trigger.events"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
 local saved = require "aoi.trigger.saved"
-local second = require "aoi.trigger.second"
 local steps = require "aoi.trigger.steps"
 local timers = require "aoi.timers"
 local visits = require "aoi.trigger.visits"
@@ -173,7 +170,9 @@ local function install(set, t, id, area)
   end
   area.label = t.label
   registry.insert(set, t, id)
-  second.install(t, area)
+  local of = t.sight or set.space
+  local add_node = t.sight and of.add or of.add_node
+  return add_node(of, id, t.node, area, set.enter, set.leave)
 end
 
 local function expect_open(set)
@@ -261,10 +260,12 @@ function Triggers:refresh(target)
   checks.open(self.space)
   steps.run(self)
   if not self.space:has(target) then return end
-  local pairs_of, n = self.space:viewers(target)
-  for i = 2, 2 * n, 2 do
-    local t = self.triggers[self.base - pairs_of[i]]
-    if t and t.filter and pairs_of[i] == (t.second or t.node) then admission.refresh(t, target) end -- once per trigger
+  local list, n = self.space:viewers(target)
+  for i = 2, 2 * n, 2 do list[i / 2] = self.base - list[i] end
+  n = admission.lingering(self, target, list, n)
+  for i = 1, n do
+    local t = self.triggers[list[i]]
+    if t and t.filter then admission.refresh(t, target) end
   end
 end
 
@@ -415,7 +416,6 @@ function Trigger:remove()
     self.set.space:leave(self.id)
   else
     self.set.space:remove_node(self.id, self.node)
-    second.remove(self)
   end
 end
 
@@ -433,22 +433,18 @@ function Trigger:enable(none)
   checks.nothing(none, 1, "enable")
   if not self.disabled then return end
   self.disabled = false
-  second.set_mask(self)
+  self.set.space:set_mask(self.id, self.node, self.mask or -1)
 end
 
---- Clears the mask: all targets inside leave, lingering ones too, and the queue is emptied.
+--- Clears the mask: all targets inside leave, lingering ones too, and the queue is emptied; in a deferred space by the
+--- next `flush`. No `stay` and no `dwell` is called before.
 ---@param none? nil it stays disabled until `enable`
 function Trigger:disable(none)
   expect_alive(self, "disable")
   checks.nothing(none, 1, "disable")
   if self.disabled then return end
   self.disabled = true
-  local ok, err = pcall(second.set_mask, self)
-  if self.linger and checks.is_open(self.set.space) then -- all the same: an error of one handler keeps no other inside
-    local ended, why = admission.end_lingering(self)
-    if ok then ok, err = ended, why end
-  end
-  if not ok then error(err, 0) end
+  return checks.as_one(self.set.space, admission.disable, self)
 end
 
 ---@param none? nil `enable` and `disable` change it
@@ -468,26 +464,21 @@ function Trigger:set_radius(radius, keep)
   checks.call("set_radius", IN_SET, space.set_radius, space, self.id, self.node, radius, keep)
 end
 
---- Changes the whole area, with exactly the difference in events. Mask and layers stay, unless the area has them.
+--- Changes the whole area, with exactly the difference in events. Mask, layers and `outside` stay, unless the area has
+--- them.
 ---@param area number|aoi.Area half-extent of a square in world units, or the table
 function Trigger:set_area(area)
   expect_alive(self, "set_area")
   if area == nil then checks.fail(1, "set_area", "number or table expected, got no value") end
-  local own = { mask = self.mask, layers = self.layers }
+  local space = self.set.space
+  local own = { mask = self.mask, layers = self.layers, outside = space:area(self.id, self.node).outside }
   if type(area) == "table" then
     for name, value in pairs(area) do own[name] = value end
   else
     own.radius = area
   end
-  local space, mask, layers = self.set.space, own.mask, own.layers
-  if self.outside then
-    local fault = checks.near_fault(space, { radius = 0, mask = mask, layers = layers })
-      or checks.area_fault(space, own)
-    if fault then checks.fail(1, "set_area", fault) end
-    return second.set_area(self, own, mask, layers)
-  elseif self.disabled then
-    own.mask = 0
-  end
+  local mask, layers = own.mask, own.layers
+  if self.disabled then own.mask = 0 end
   checks.call("set_area", IN_SET, space.set_area, space, self.id, self.node, own)
   self.mask, self.layers = mask, layers
 end
@@ -506,7 +497,7 @@ function Trigger:set_mask(mask)
   expect_alive(self, "set_mask")
   if not checks.is_integer(mask) then checks.fail(1, "set_mask", "kind bits expected") end
   self.mask = mask
-  if not self.disabled then second.set_mask(self) end
+  if not self.disabled then self.set.space:set_mask(self.id, self.node, mask) end
 end
 
 --- The number of targets inside.
@@ -539,8 +530,7 @@ function Trigger:has(target)
   return visit ~= nil and visit.state == visits.INSIDE
 end
 
---- Explains why a target is inside or not: the result of `space:explain` for the node, and `state`. With `outside` it
---- is about the area, unless mask or layers exclude the target.
+--- Explains why a target is inside or not: the result of `space:explain` for the node, and `state`.
 ---@param target integer
 ---@return aoi.TriggerExplanation
 function Trigger:explain(target)
@@ -548,8 +538,7 @@ function Trigger:explain(target)
   checks.id(target, 1, "explain")
   local space = self.set.space
   checks.open(space)
-  local it = self.outside and space:explain(self.id, self.second, target)
-  if not it or it.sees then it = (self.sight or space):explain(self.id, self.node, target) end
+  local it = (self.sight or space):explain(self.id, self.node, target)
   it.name, it.state = tostring(self.name), state_of(self, target)
   return it
 end

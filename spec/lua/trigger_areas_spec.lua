@@ -236,7 +236,7 @@ describe("areas that triggers refuse", function()
     refused("bad options (a square has no 'points')", { radius = 1, points = { 1, 2, 3, 4, 5, 6 } })
     refused("bad options (bad value for 'shape': a cylinder needs 3 dimensions)",
       { shape = "cylinder", radius = 1, half_height = 1 })
-    refused("bad options (angle must be greater than 0 and at most 2 pi)",
+    refused("bad options (angle must be greater than 0 and at most 2 pi radians, got 7)",
       { shape = "sector", radius = 1, facing = 0, angle = 7 })
     refused("bad options ('keep' and 'margin' exclude each other)", { radius = 1, keep = 2, margin = 1 })
     refused("bad option 'shape' ('square', 'circle', 'box', 'cylinder', 'sector' or 'polygon' expected, got string)",

@@ -345,7 +345,8 @@ for _, engine in ipairs(aoi.engines()) do
       for argument, radius in pairs { [3] = 10, [1] = -1 } do
         local ok, err = pcall(function() t:set_radius(radius) end)
         assert.is_false(ok)
-        local words = ("bad argument #%d to 'set_radius' (radius must not be negative or nan)"):format(argument)
+        local words = ("bad argument #%d to 'set_radius' (radius must not be negative or nan, got %d)"):format(
+          argument, argument == 3 and -2 or -1)
         assert.truthy(err:find("^[^:]*trigger_errors_spec.lua:%d+: "), err)
         assert.equal(words, err:match ": (.*)$")
       end

@@ -31,6 +31,7 @@ local function nothing_left(space, triggers)
   for id = 1, IDS do
     if space:has(id) then space:leave(id) end
   end
+  space:flush()
   triggers:update(triggers.time + 100)
   collectgarbage()
   collectgarbage()
@@ -42,11 +43,17 @@ local function nothing_left(space, triggers)
   end
 end
 
-for _, engine in ipairs(aoi.engines()) do
-  describe("random triggers on " .. engine .. ":", function()
+local function each_space(f)
+  for _, engine in ipairs(aoi.engines()) do
+    for _, delivery in ipairs { "immediate", "deferred" } do f(engine, delivery) end
+  end
+end
+
+each_space(function(engine, delivery)
+  describe("random triggers on " .. engine .. ", " .. delivery .. ":", function()
     it("agree with the model", function()
-      local random = rng.new(SEED + rng.hash(engine))
-      local space, model, handlers = aoi.new { engine = engine }, Model.new(), {}
+      local random = rng.new(SEED + rng.hash(engine .. delivery))
+      local space, model, handlers = aoi.new { engine = engine, delivery = delivery }, Model.new(), {}
       local triggers = trigger.new(space, handlers)
       for i = 1, 3 do
         handlers[i] = {}
@@ -82,10 +89,13 @@ for _, engine in ipairs(aoi.engines()) do
         if not entity then
           local new = { x = random(MAP), y = random(MAP), kind = random(4) - 1 }
           if model:place(id, new) then space:enter(id, new.x, new.y, new.kind) end
-        elseif what < 0.06 then
+        elseif what < 0.1 then
           assert(model:place(id, nil))
           space:leave(id)
-        elseif what < 0.20 then
+          if what < 0.04 and model:place(id, entity) then -- it comes again before the next delivery
+            space:enter(id, entity.x, entity.y, entity.kind)
+          end
+        elseif what < 0.22 then
           local options = random_options(random)
           local name = options.interval and options.after and random(3) or random(3) + 3
           if not triggers:get(id, name) then
@@ -99,7 +109,7 @@ for _, engine in ipairs(aoi.engines()) do
               pairs_of[#pairs_of + 1] = p
             end
           end
-        elseif what < 0.24 and #pairs_of > 0 then
+        elseif what < 0.26 and #pairs_of > 0 then
           local p = pairs_of[random(#pairs_of)]
           if p.real:alive() then
             local radius = p.model.options.outside and 22 + random(18) or random(8)
@@ -109,14 +119,17 @@ for _, engine in ipairs(aoi.engines()) do
         elseif what < 0.30 and #pairs_of > 0 then
           local p = pairs_of[random(#pairs_of)]
           local enabled = random() < 0.6
-          if p.real:alive() and model:enable(p.model, enabled) then
+          if p.real:alive() and model:change(p.model, "enabled", enabled) then
             if enabled then p.real:enable() else p.real:disable() end
           end
         elseif what < 0.32 and #pairs_of > 0 then
           local p = pairs_of[random(#pairs_of)]
           p.model.dead = true
           p.real:remove()
-        elseif what < 0.36 then
+        elseif what < 0.35 and #pairs_of > 0 then
+          local p, mask = pairs_of[random(#pairs_of)], random(3)
+          if p.real:alive() and model:change(p.model, "mask", mask) then p.real:set_mask(mask) end
+        elseif what < 0.39 then
           local new = { x = entity.x, y = entity.y, kind = random(4) - 1 }
           if model:place(id, new) then space:set_kind(id, new.kind) end
         else
@@ -127,6 +140,7 @@ for _, engine in ipairs(aoi.engines()) do
           }
           if model:place(id, new) then space:move(id, new.x, new.y) end
         end
+        space:flush()
         if random() < 0.3 then
           local now = model.time + (random(9) - 1) / 4
           model:update(now)
@@ -159,8 +173,8 @@ for _, engine in ipairs(aoi.engines()) do
     end)
 
     it("keep their promises when handlers do anything, errors included", function()
-      local random = rng.new(SEED + rng.hash(engine) + 1)
-      local space, handlers = aoi.new { engine = engine }, {}
+      local random = rng.new(SEED + rng.hash(engine .. delivery) + 1)
+      local space, handlers = aoi.new { engine = engine, delivery = delivery }, {}
       local triggers = trigger.new(space, handlers)
       local lives, live = {}, 0 -- id -> which life of that id, for entities that are there
       local now, calls, depth, budget = 0, 0, 0, 0
@@ -259,6 +273,10 @@ for _, engine in ipairs(aoi.engines()) do
         local ok, err = pcall(act)
         depth = 0
         if not ok and err ~= "planned" then error(err, 0) end
+        if random() < 0.5 then
+          ok, err = pcall(space.flush, space)
+          if not ok and err ~= "planned" then error(err, 0) end
+        end
         if random() < 0.2 then
           now = math.max(now, triggers.time) + random(4) / 4
           ok, err = pcall(triggers.update, triggers, now)
@@ -288,4 +306,4 @@ for _, engine in ipairs(aoi.engines()) do
       nothing_left(space, triggers)
     end)
   end)
-end
+end)

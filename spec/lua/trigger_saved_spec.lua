@@ -109,7 +109,7 @@ for _, engine in ipairs(aoi.engines()) do
         elseif what < 0.32 then
           local name = ({ TIMED, PLAIN, SHARED })[random(3)]
           local m, enabled = by_key[id .. " " .. name], random() < 0.6
-          if worlds[1].triggers:get(id, name) and model:enable(m, enabled) then
+          if worlds[1].triggers:get(id, name) and model:change(m, "enabled", enabled) then
             each(function(_, triggers)
               local t = triggers:get(id, name)
               if enabled then t:enable() else t:disable() end
@@ -406,7 +406,7 @@ describe("triggers that are saved", function()
       { "visit 1: bad 'state'", function(_, _, b) b.visits[1].state = "about" end, 2 },
       { "bad 'region'", function(_, _, _, c) c.region[2] = 1 / 0 end, 3 },
       { "bad 'region'", function(_, _, _, c) c.region[3] = 1 end, 3 },
-      { "a target stands there twice", function(d) d.triggers[4].near = { 2, 2 } end, 4 },
+      { "'area': bad 'outside'", function(d) d.triggers[4].area.outside = 1 end, 4 },
     }
     for _, case in ipairs(cases) do
       local words = refusal(case[2], own)

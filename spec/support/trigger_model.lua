@@ -2,7 +2,7 @@
 -- every visit. Handlers only record.
 --
 --   model.entities[id]   { x, y, kind }
---   model.triggers[i]    { id, options, radius, enabled, near = { target -> true }, area, visits, heard }
+--   model.triggers[i]    { id, options, radius, mask, enabled, near = { target -> true }, area, visits, heard }
 --   trigger.area         with `outside`: what the area holds; near is the rest of what counts
 --   trigger.visits       in the order they came: { target, inside, since, stays, dwell, stay, linger, due }; dwell,
 --                        stay and linger say in which order timers were set, which decides between equal times
@@ -25,7 +25,7 @@ end
 
 local function counts(self, trigger, id)
   local b = self.entities[id]
-  return trigger.enabled and id ~= trigger.id and b and bits.meet(b.kind, trigger.options.mask or bits.all)
+  return trigger.enabled and id ~= trigger.id and b and bits.meet(b.kind, trigger.mask or bits.all)
 end
 
 local function in_area(self, trigger, id, memory)
@@ -40,11 +40,11 @@ local function sees(self, trigger, id)
   return in_area(self, trigger, id, trigger.near)
 end
 
--- What the area of a trigger with `outside` holds, whatever its mask; of kind 0 it holds nothing.
+-- What the area of a trigger with `outside` holds of what counts.
 local function remember_area(self, trigger)
   local area = {}
-  for id, b in pairs(self.entities) do
-    if id ~= trigger.id and b.kind ~= 0 and in_area(self, trigger, id, trigger.area) then area[id] = true end
+  for id in pairs(self.entities) do
+    if counts(self, trigger, id) and in_area(self, trigger, id, trigger.area) then area[id] = true end
   end
   trigger.area = area
 end
@@ -121,10 +121,9 @@ function Model.send_away(trigger)
   trigger.gate = nil
 end
 
--- Whether a target that goes may linger: it is there, and with `outside` it counts.
+-- Whether a target that goes may linger.
 local function may_linger(self, trigger, visit)
   if (trigger.options.linger or 0) == 0 or not visit.inside or not trigger.enabled then return false end
-  if trigger.options.outside then return counts(self, trigger, visit.target) end
   return self.entities[visit.target] ~= nil
 end
 
@@ -173,7 +172,7 @@ function Model:try(change, undo)
   for _, trigger in ipairs(self.triggers) do
     if not trigger.dead then
       local gone, come = differences(self, trigger)
-      if #gone > 1 or #come > 1 or trigger.options.outside and #gone + #overdue(self, trigger) > 1 then
+      if #gone > 1 or #come > 1 then
         undo()
         return false
       end
@@ -181,13 +180,11 @@ function Model:try(change, undo)
     end
   end
   for _, p in ipairs(plan) do
-    local outside = p[1].options.outside -- what goes out of the area is heard before what comes into it
-    if p[3] and outside then arrive(self, p[1], p[3]) end
     if p[2] and not p[1].dead then depart(self, p[1], p[2]) end
     for _, target in ipairs(overdue(self, p[1])) do
       if not p[1].dead then depart(self, p[1], target) end
     end
-    if p[3] and not outside and not p[1].dead then arrive(self, p[1], p[3]) end
+    if p[3] and not p[1].dead then arrive(self, p[1], p[3]) end
   end
   for _, trigger in ipairs(self.triggers) do
     if trigger.options.outside and not trigger.dead then remember_area(self, trigger) end
@@ -217,7 +214,8 @@ end
 
 function Model:add(id, options)
   local trigger = {
-    id = id, options = options, radius = options.radius, keep = options.keep, enabled = options.enabled ~= false,
+    id = id, options = options, radius = options.radius, keep = options.keep, mask = options.mask,
+    enabled = options.enabled ~= false,
     near = {}, area = {}, visits = {}, heard = {}, ready = -math.huge, occupied = false,
   }
   local ok = self:try(function() self.triggers[#self.triggers + 1] = trigger end, function()
@@ -233,9 +231,10 @@ function Model:resize(trigger, radius, keep)
   end)
 end
 
-function Model:enable(trigger, enabled)
-  local old = trigger.enabled
-  return self:try(function() trigger.enabled = enabled end, function() trigger.enabled = old end)
+--- Changes `enabled` or `mask`.
+function Model:change(trigger, name, value)
+  local old = trigger[name]
+  return self:try(function() trigger[name] = value end, function() trigger[name] = old end)
 end
 
 -- It has been out long enough.

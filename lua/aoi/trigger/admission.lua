@@ -10,7 +10,6 @@
 local checks = require "aoi.checks"
 local clock = require "aoi.trigger.clock"
 local registry = require "aoi.trigger.registry"
-local reserved = require "aoi.reserved"
 local sorted_keys = require "aoi.sorted_keys"
 local steps = require "aoi.trigger.steps"
 local visits = require "aoi.trigger.visits"
@@ -57,16 +56,10 @@ local function call_enter(t, target)
   return steps.begin(t.set, t.set.handlers[t.name], t.slot, t.id, target)
 end
 
-local function is_seen(t, node, target)
-  local space = t.set.space
-  return space:has(target) and reserved.has_node(space, t.id, node)
-    and (t.sight or space):sees(t.id, node, target) -- with a sight there is no second node
-end
-
---- Whether a target is in the area, or with `outside` outside of it; filter, limit and the like are not considered.
+--- Whether a target is in the area; filter, limit and the like are not considered.
 function admission.covers(t, target)
-  if not t.outside then return is_seen(t, t.node, target) end
-  return is_seen(t, t.second, target) and not is_seen(t, t.node, target)
+  local space = t.set.space
+  return space:has(target) and alive(t) and (t.sight or space):sees(t.id, t.node, target)
 end
 
 -- The first of the queue. Targets that are no longer in the area are passed over: their leave events are pending.
@@ -137,58 +130,19 @@ local function apply_filter(t, visit)
   return exists, exists and ok
 end
 
--- Lingering ----------------------------------------------------------------------------------------------------------
-
--- A target outside of the area gives no event when it leaves the space. So the second node of a trigger with `linger`
--- sees each target with a visit by an override ("show"), which is set before any handler is called, since a handler may
--- make the target leave before the node's enter event is delivered. With `outside` the second node sees it anyway.
-local function is_shown(t) return t.linger and not t.outside end
-
---- The area of the second node of a trigger with `linger`: it sees nothing by itself.
-function admission.shown_area(t) return { radius = 0, mask = 0, label = t.label } end
-
---- Makes the second node see a target.
-function admission.show(t, target)
-  local set, space = t.set, t.set.space
-  if not reserved.has_node(space, t.id, t.second) then
-    space:add_node(t.id, t.second, admission.shown_area(t), set.enter, set.leave)
-  end
-  if alive(t) and space:has(target) then space:override(t.id, t.second, target, "show") end
-end
-
--- A step, since calls of the space deliver pending events: it runs after all other steps of the event.
-local function hide(set, slot, id, target)
-  local t, space = set.triggers[slot], set.space
-  if t.visits[target] or not space:has(target) then return end
-  if reserved.has_node(space, id, t.second) then space:override(id, t.second, target, nil) end
-end
-
--- With `linger` this is a step for the same reason. The target may have left the space before the step runs.
-local function begin_visit(set, slot, _, target)
-  local t = set.triggers[slot]
-  if t.spent or t.visits[target] or not set.space:has(target) then return end
+local function begin_visit(t, target)
+  if not t.set.space:has(target) then return end
   local visit = visits.new(t, target)
   if t.filter then
     local _, ok = apply_filter(t, visit)
     if not ok or t.spent or visit.state ~= REFUSED then return end
   end
-  if not t.head and open(t) and (not t.filter or set.space:has(target)) then
+  if not t.head and open(t) and (not t.filter or t.set.space:has(target)) then
     admit(t, visit)
     return call_enter(t, target)
   end
   visits.enqueue(visit)
   return settle_all(t, target)
-end
-
---- A target entered the area.
-function admission.arrive(t, target)
-  local known = t.visits[target]
-  if known and visits.lingers(known) then t.set.timers:cancel(known.linger) end
-  if known or t.spent then return end
-  if not is_shown(t) then return begin_visit(t.set, t.slot, t.id, target) end
-  push(t, begin_visit, target)
-  admission.show(t, target)
-  return run(t.set)
 end
 
 -- Ends state INSIDE or WAITING and calls the handlers. With `gone` the visit ends, too: the node has lost the target.
@@ -213,10 +167,40 @@ local function leave(t, visit, gone)
   end
 end
 
-local function exit(t, visit, gone)
-  if not (gone and is_shown(t)) then return leave(t, visit, gone) end
-  push(t, hide, visit.target)
-  leave(t, visit, gone)
+-- Lingering ----------------------------------------------------------------------------------------------------------
+
+-- A target out of the area gives no event when it leaves the space. So the node is told its end while it lingers: an
+-- override of the pair makes that a leave event. What lingers is left with the first leave event that comes.
+local function tell(t, target, how)
+  local space = t.set.space
+  if space:has(target) and alive(t) then return space:override(t.id, t.node, target, how) end
+end
+
+--- Appends the slots of the triggers in which a target lingers to a list of n.
+-- @return the new n
+function admission.lingering(set, target, list, n)
+  local heap = set.timers
+  for i = 1, heap.n do
+    local timer = heap.heap[i]
+    if timer.kind == visits.LINGER and timer.subject.target == target then
+      n = n + 1
+      list[n] = timer.subject.trigger.slot
+    end
+  end
+  return n
+end
+
+-- A step, since calls of the space deliver pending events: it runs after all other steps of the event.
+local function tell_no_end(set, slot, _, target)
+  local t = set.triggers[slot]
+  local visit = t.visits[target]
+  if not (visit and visits.lingers(visit)) then return tell(t, target, "tell no end") end
+end
+
+-- Ends the visit of a target that lingers and is still in the space.
+local function linger_over(t, visit)
+  push(t, tell_no_end, visit.target)
+  leave(t, visit, true)
   return run(t.set)
 end
 
@@ -227,31 +211,38 @@ local function may_linger(t, visit)
     and checks.life(t.set.space, target) == visit.life
 end
 
---- A target left the area. No handler is called if the reason is that the carrier has left the space.
--- @param at_once true if the target does not linger: it has left the space, or mask or layers exclude it
-function admission.depart(t, target, at_once)
-  if not alive(t) then return kill(t) end
-  local visit = t.visits[target]
-  if not visit then return end
-  if at_once or not may_linger(t, visit) then return exit(t, visit, true) end
-  if visits.lingers(visit) then return end
-  t.set.timers:set(visit.linger, t.set.time + t.linger)
-end
-
---- Ends all lingering visits when the trigger is disabled. Returns true, or false and the first error of a handler.
-function admission.end_lingering(t)
-  local list, ok, err = {}, true, nil
-  if not alive(t) then return true end
-  for _, visit in pairs(t.visits) do
+--- Disables a trigger: all its targets leave, those that linger, too, by events of the node.
+function admission.disable(t)
+  local list, space = {}, t.set.space
+  for _, visit in pairs(t.linger and t.visits or NONE) do
     if visits.lingers(visit) then list[#list + 1] = visit.target end
   end
   table.sort(list)
-  for _, target in ipairs(list) do
-    local left, why = true, nil
-    if alive(t) then left, why = pcall(admission.depart, t, target, true) end
-    if ok then ok, err = left, why end
+  space:set_mask(t.id, t.node, 0)
+  for _, target in ipairs(list) do tell(t, target, "tell now") end
+end
+
+-- Events of the node -------------------------------------------------------------------------------------------------
+
+--- A target entered the area.
+function admission.arrive(t, target)
+  local known = t.visits[target]
+  if known and visits.lingers(known) then
+    t.set.timers:cancel(known.linger)
+    return tell(t, target, "tell no end")
   end
-  return ok, err
+  if not known and not t.spent then return begin_visit(t, target) end
+end
+
+--- A target left the area, or left the space while it lingered. No handler is called if the reason is that the carrier
+--- has left the space.
+function admission.depart(t, target)
+  if not alive(t) then return kill(t) end
+  local visit = t.visits[target]
+  if not visit then return end
+  if visits.lingers(visit) or not may_linger(t, visit) then return leave(t, visit, true) end
+  t.set.timers:set(visit.linger, t.set.time + t.linger)
+  return tell(t, target, "tell end")
 end
 
 --- Calls the filter again for a target in the area, since its result may have changed.
@@ -260,7 +251,7 @@ function admission.refresh(t, target)
   if not visit then return end
   local exists, ok = apply_filter(t, visit)
   if not exists then return end
-  if not ok then return exit(t, visit) end
+  if not ok then return (visits.lingers(visit) and linger_over or leave)(t, visit) end
   if visit.state == REFUSED and not t.spent then
     visits.enqueue(visit)
     return settle_all(t, target)
@@ -269,7 +260,7 @@ end
 
 -- Timers ------------------------------------------------------------------------------------------------------------
 
--- Whether a timer may call a handler for this target; if not, its leave event is pending.
+-- Whether a timer may call a handler for this target; if not, its leave event is pending, as in a disabled trigger.
 local function present(t, target) return t.set.space:has(target) and not (t.mutes and t.mutes[target]) end
 
 local function stay(t, visit)
@@ -279,18 +270,16 @@ local function stay(t, visit)
   local due = visit.since + (visit.stays + 1) * t.interval -- not a sum of intervals: rounding would drift
   if due <= set.time then error(("trigger '%s': the clock is too large for its interval"):format(t.name), 0) end
   set.timers:set(visit.stay, due)
-  return call(t, "stay", target)
+  if not t.disabled then return call(t, "stay", target) end
 end
 
 local function dwell(t, visit)
-  if not present(t, visit.target) then return end
+  if t.disabled or not present(t, visit.target) then return end
   if t.once then close(t) end
   return call(t, "dwell", visit.target)
 end
 
 local function cooled_down(t) return settle_all(t) end
-
-local function linger_over(t, visit) return exit(t, visit, true) end
 
 local FIRE = {
   [visits.STAY] = stay, [visits.DWELL] = dwell, [visits.GATE] = cooled_down, [visits.LINGER] = linger_over,

@@ -1,20 +1,20 @@
 -- Events of the space: dispatches enter and leave events of a node to its trigger.
 --
 --   set.enter, set.leave --node--> slot --> steps pending?    append to their queue
---                                       --> with visits       aoi.trigger.second, aoi.trigger.admission
+--                                       --> with visits       aoi.trigger.admission
 --                                       --> plain             count, call the handlers
 --
 -- A plain trigger has no option that concerns single targets: it only counts the targets inside.
 
+local admission = require "aoi.trigger.admission"
 local registry = require "aoi.trigger.registry"
-local second = require "aoi.trigger.second"
 local steps = require "aoi.trigger.steps"
 
 local alive_at, kill = registry.alive_at, registry.kill
 local begin, finish, append, run, unmute = steps.begin, steps.finish, steps.append, steps.run, steps.unmute
 local NEVER_ENTERED = steps.NEVER_ENTERED
 
-local arrive, depart = second.arrive, second.depart
+local arrive, depart = admission.arrive, admission.depart
 
 local events = {}
 
@@ -55,14 +55,14 @@ local function enter_late(set, slot, id, target)
   elseif name then
     return entered(set, slot, name, id, target)
   else
-    return arrive(set, slot, target)
+    return arrive(set.triggers[slot], target)
   end
 end
 
 local function leave_late(set, slot, id, target)
   local name = set.names[slot]
   if name then return left(set, slot, name, id, target) end
-  return depart(set, slot, target)
+  return depart(set.triggers[slot], target)
 end
 
 -- Makes a handler for the events of one kind.
@@ -78,7 +78,7 @@ local function handler(set, plain, with_visits, late)
       return run(set)
     end
     if name then return plain(set, slot, name, id, target) end
-    if name == false then return with_visits(set, slot, target) end
+    if name == false then return with_visits(set.triggers[slot], target) end
   end
 end
 

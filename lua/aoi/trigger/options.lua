@@ -139,6 +139,7 @@ function options.read(set, name, given, is_region)
   local o = read_values(from)
   o.area.layers = o.layers
   check_area(set.space, o.area)
+  o.area.outside = o.outside
   if o.sight and (o.outside or o.linger) then fail("sight", "not beside 'outside' or 'linger'", 3) end
   if o.sight then
     local ok, probe = pcall(sights.new, set.space, { walls = o.sight })
@@ -159,8 +160,7 @@ function options.read(set, name, given, is_region)
   end
   o.filter = o.filter and (from.given.filter or true)
   if o.linger == 0 then o.linger = nil end
-  o.has_visits = (o.limit or o.cooldown or o.interval or o.after or o.once or o.filter or o.linger or o.outside)
-    and true or false
+  o.has_visits = (o.limit or o.cooldown or o.interval or o.after or o.once or o.filter or o.linger) and true or false
   return o
 end
 

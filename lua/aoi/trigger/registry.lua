@@ -43,7 +43,6 @@ local function kill(t)
   local set, slot, all = t.set, t.slot, t.set.all
   t.dead = true
   set.triggers[slot], set.names[slot], set.inside[slot] = nil, nil, nil
-  if t.second then set.triggers[set.base - t.second], set.names[set.base - t.second] = nil, nil end
   local last = all[#all]
   all[t.place], last.place = last, t.place
   all[#all] = nil
@@ -87,13 +86,11 @@ function registry.family(set, id)
   return set.families[id]
 end
 
---- Registers a trigger of an entity, with the id of a new node, `node`, and of another one if it needs two, `second`.
+--- Registers a trigger of an entity, with the id of a new node.
 function registry.insert(set, t, id)
   t.id, t.node = id, reserved.node(set.space)
-  t.second = (t.outside or t.linger) and reserved.node(set.space) or nil
   t.slot, t.place = set.base - t.node, #set.all + 1
   set.triggers[t.slot], set.names[t.slot], set.inside[t.slot] = t, not t.visits and t.name, 0
-  if t.second then set.triggers[set.base - t.second], set.names[set.base - t.second] = t, false end
   set.all[t.place] = t
   set.families[t.id] = set.families[t.id] or {}
   set.families[t.id][t.name] = t

@@ -2,10 +2,9 @@
 --
 --   { version, time, triggers = { oldest first
 --       { id, name, node, region = {x, y [, z]}, area, mask, layers, disabled, filter = "own" or "shared",
---         interval, after, limit, cooldown, once, linger, outside, spent, ready, data, second,
+--         interval, after, limit, cooldown, once, linger, spent, ready, data,
 --         targets = {id, ...}                             of a plain trigger: the targets inside
 --         visits = { { target, state, since, stays } ... }   of others: the queue first, in its order
---         near = {id, ...}                                with `outside`: the targets in the area
 --         gate; of visits stay, dwell, linger } } }       timers that are set: numbers in the order they were set
 --
 -- The due time of a timer follows from the other fields, except for `linger`: its visit has `due`. All times belong to
@@ -18,14 +17,13 @@ local check = require "aoi.trigger.options"
 local checks = require "aoi.checks"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
-local second = require "aoi.trigger.second"
 local steps = require "aoi.trigger.steps"
 local visits = require "aoi.trigger.visits"
 
 local saved = {}
 
 local VERSION = 1
-local OPTIONS = { "mask", "layers", "interval", "after", "once", "linger", "outside", "spent", "data", "second" }
+local OPTIONS = { "mask", "layers", "interval", "after", "once", "linger", "spent", "data" }
 
 -- Saving ------------------------------------------------------------------------------------------------------------
 
@@ -55,28 +53,22 @@ local function save_visits(t, ranks)
   return list
 end
 
--- The number of visits that a trigger must have according to its nodes.
-local function known_by_nodes(t, in_area)
+-- The number of visits that a trigger must have according to its node.
+local function known_by_node(t, in_area)
   local lingering = 0
   for _, visit in pairs(t.visits) do
     if visits.lingers(visit) then lingering = lingering + 1 end
   end
-  if not t.outside then return in_area + lingering end
-  local _, everywhere = t.set.space:view(t.id, t.second)
-  local counts = 0
-  for _, target in ipairs((t.set.space:view(t.id, t.node))) do
-    if t.set.space:sees(t.id, t.second, target) then counts = counts + 1 end
-  end
-  return everywhere - counts + lingering
+  return in_area + lingering
 end
 
--- Returns nil if the trigger has not processed all events of its nodes: they were drained and not dispatched.
+-- Returns nil if the trigger has not processed all events of its node: they were drained and not dispatched.
 -- @param ranks of the timers, see Timers:ranks
 local function save_trigger(t, ranks)
   local set = t.set
   local space = set.space
   local seen, n = space:view(t.id, t.node)
-  if not t.spent and (t.known or set.inside[t.slot]) ~= (t.visits and known_by_nodes(t, n) or n) then return nil end
+  if not t.spent and (t.known or set.inside[t.slot]) ~= (t.visits and known_by_node(t, n) or n) then return nil end
   local s = { id = t.id, name = t.name, node = t.node, area = space:area(t.id, t.node), disabled = t.disabled or nil }
   for _, option in ipairs(OPTIONS) do s[option] = t[option] end
   if t.is_region then s.region = { space:position(t.id) } end
@@ -86,10 +78,6 @@ local function save_trigger(t, ranks)
     return s
   end
   s.visits = save_visits(t, ranks)
-  if t.outside then
-    table.sort(seen)
-    s.near = seen
-  end
   if t.filter then s.filter = t.filter == true and "shared" or "own" end
   if t.limit < math.huge then s.limit = t.limit end
   if t.cooldown > 0 then s.cooldown = t.cooldown end
@@ -140,8 +128,7 @@ local OF_VISITS = { -- beside `visits` only
   filter = { function(v) return v == "own" or v == "shared" end },
   interval = { check.is_positive }, after = { check.is_delay },
   limit = { is_index }, cooldown = { check.is_positive }, once = { is_true }, spent = { is_true },
-  linger = { check.is_positive }, outside = { is_true }, second = { check.is_whole }, near = { is_list },
-  ready = { check.is_finite }, gate = { is_index },
+  linger = { check.is_positive }, ready = { check.is_finite }, gate = { is_index },
 }
 local TRIGGER = {
   id = { check.is_whole, true }, name = { function(v) return v ~= nil end, true }, node = { check.is_whole, true },
@@ -208,12 +195,9 @@ local function visits_fault(set, s, time)
     if visit.state == "waiting" and not is_waiting then return "those that wait must come first" end
     is_waiting = visit.state == "waiting"
   end
-  if (s.second ~= nil) ~= (s.linger ~= nil or s.outside ~= nil) then return "bad 'second'" end
-  if (s.near ~= nil) ~= (s.outside ~= nil) then return "bad 'near'" end
   if s.gate and not (s.ready and s.ready >= time and s.visits[1] and s.visits[1].state == "waiting") then
     return "bad 'gate'"
   end
-  return targets_fault(set, s, s.near)
 end
 
 local function plain_fault(set, s)
@@ -237,6 +221,7 @@ end
 local function area_fault(set, s)
   local why = checks.area_fault(set.space, s.area)
   if why then return "'area': " .. why end
+  if s.area.outside ~= nil and type(s.area.outside) ~= "boolean" then return "'area': bad 'outside'" end
   if not are_bits(set, s.area.mask) or not are_bits(set, s.mask) then return "bad 'mask'" end
   if not are_bits(set, 0, s.layers) then return "bad 'layers'" end
 end
@@ -325,7 +310,7 @@ local function load_inside(t, s, shift, timers)
     return s.targets or {}
   end
   for _, v in ipairs(s.visits) do
-    if t.outside or not v.linger then seen[#seen + 1] = v.target end
+    if not v.linger or not set.space:has(v.target) then seen[#seen + 1] = v.target end -- what is gone leaves
     load_visit(t, v, shift, timers)
   end
   set.passed[t.slot] = t.head and true -- the next update settles it, for a handler may have brought the head back
@@ -342,13 +327,13 @@ local function install(set, t, s, seen)
     overrides = space:overrides(t.id, s.node)
     space:remove_node(t.id, s.node)
   end
-  local in_area = t.outside and s.near or seen
-  if #overrides > 0 then
-    second.adopt(t, t.node, s.area, in_area, overrides)
-  else
-    space:adopt(t.id, t.node, s.area, in_area, set.enter, set.leave)
+  for _, v in ipairs(s.visits or {}) do
+    if v.linger then overrides[#overrides + 1], overrides[#overrides + 2] = v.target, "tell end" end
   end
-  return second.load(t, s, seen)
+  space:adopt(t.id, t.node, s.area, seen, set.enter, set.leave)
+  for i = 1, #overrides, 2 do
+    if space:has(overrides[i]) then space:override(t.id, t.node, overrides[i], overrides[i + 1]) end
+  end
 end
 
 local function load_region(set, t, s)

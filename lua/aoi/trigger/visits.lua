@@ -7,7 +7,7 @@
 --                 INSIDE    counted in t.inside; `since` is when it was admitted, `stays` counts its `stay` calls
 --   stay, dwell   its timers, set while it is inside
 --   linger        the timer that is set while the target is inside but out of the area; nil without that option
---   life          with `linger` or `outside` the life of the target's id (checks.life); else false
+--   life          with `linger` the life of the target's id (checks.life); else false
 --
 -- Visits are reused: set.spare chains the free ones through `next`. So are the tables of visits, in set.spare_maps;
 -- triggers without any visit share one empty table.
@@ -32,8 +32,7 @@ local NO_VISITS = {}
 function visits.prepare(t, o)
   t.visits, t.known, t.gate, t.occupied = NO_VISITS, 0, timers.record(visits.GATE, t), false
   t.interval, t.after, t.once, t.filter = o.interval, o.after, o.once, o.filter
-  t.linger, t.outside = o.linger, o.outside or nil
-  t.limit, t.cooldown, t.ready = o.limit or math.huge, o.cooldown or 0, -math.huge
+  t.linger, t.limit, t.cooldown, t.ready = o.linger, o.limit or math.huge, o.cooldown or 0, -math.huge
 end
 
 --- Makes a visit in state REFUSED, for a target that has none.
@@ -48,7 +47,7 @@ function visits.new(t, target)
     visit.stay, visit.dwell = timers.record(visits.STAY, visit), timers.record(visits.DWELL, visit)
   end
   visit.trigger, visit.target, visit.state = t, target, REFUSED
-  visit.life = (t.linger or t.outside) and checks.life(set.space, target) or false
+  visit.life = t.linger and checks.life(set.space, target) or false
   visit.linger = t.linger and (visit.linger or timers.record(visits.LINGER, visit))
   if t.known == 0 then t.visits = table.remove(set.spare_maps) or {} end
   t.known = t.known + 1
