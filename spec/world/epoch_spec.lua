@@ -49,7 +49,7 @@ local function samples(dimensions)
       epoch.hand({ id = 6, life = 1, kind = 1, client = 1, movers = { 0, 0, 0, 0 }, enters = true, x = 0, y = 0, z = z,
                    nodes = {} }, dimensions),
     },
-    [epoch.HOME] = { epoch.home(9, 8, 2), epoch.home(-9, 8, 0) },
+    [epoch.HOME] = { epoch.home(9, 8, 2, 5), epoch.home(-9, 8, 0, 0) },
     [epoch.ROWS] = { epoch.row(dimensions, 4, 5, 6, 7, 1.25, 2, z) },
     [epoch.WANT] = { epoch.want(-4, 2, 1, epoch.WANTED) },
     [epoch.WALLS] = { epoch.walls { last = 7, list = { [7] = { 1, 2, 3, 4.5, z, z, open = true } } } },
@@ -77,7 +77,8 @@ describe("parts of an epoch", function()
       assert.same({ { [4] = 2 }, { 2, 1 } }, { hand.view.pins, hand.follows })
       assert.same({ { id = -4, life = 2, shard = 1, what = epoch.WANTED } }, part[epoch.WANT])
       assert.is_true(part[epoch.HAND][2].enters)
-      assert.same({ { id = 9, life = 8, shard = 2 }, { id = -9, life = 8, shard = 0 } }, part[epoch.HOME])
+      assert.same({ { id = 9, life = 8, shard = 2, client = 5 }, { id = -9, life = 8, shard = 0, client = 0 } },
+        part[epoch.HOME])
       assert.equal(1.25, part[epoch.ROWS][1].x)
 
       local other, space = router(dimensions, 2)

@@ -173,6 +173,43 @@ describe("processes of a world", function()
     for i = 1, random_run.runs(#REGULAR) do killed(REGULAR[i], killer()) end
   end)
 
+  it("may be started again at once, and enter what they had: it replaces what died with them", function()
+    local scene = scene_of(0.05, false, 2)
+    scene.plan, scene.processes, scene.grace = { size = 60, reach = 10, tile = 4, shards = 4 }, { 2, 2 }, 1000
+    scene.seed, scene.nodes = SEED, { p1 = 2, p2 = 2 }
+    local net, again = network.new(scene), nil
+    local one, watcher, seen, most = net:member(2), net:member(1), {}, 0
+    local function note(step)
+      return function(_, target)
+        seen[target] = (seen[target] or 0) + step
+        most = math.max(most, seen[target])
+      end
+    end
+    net:finish(function()
+      for id = 1, 24 do one:enter(id, 5 + 2 * id, 30) end
+      for x = 1, 7 do
+        watcher:enter(100 + x, 8 * x, 30)
+        watcher:add_node(100 + x, 1, 4, { enter = note(1), leave = note(-1) })
+      end
+      one:tick()
+      net:sleep(1)
+      net:kill_process(2)
+      net:start_process("p2", function(index) again = index end)
+      repeat net:sleep(0.1) until again
+      local two = net:member(again)
+      for id = 1, 24 do two:enter(id, 5 + 2 * id, 30) end
+      two:tick()
+      assert(net.exchanges[1].epoch < 300, "it has waited until the grace was over")
+      net:sleep(3)
+    end, 100)
+    for id = 1, 24 do assert.equal(1, seen[id], "of entity " .. id) end
+    for _, shard in ipairs(net.shards) do
+      shard:check()
+      for _, id in ipairs((shard.core:ids())) do assert(net.exchanges[1].entries[id], "a ghost stays") end
+    end
+    assert.same(net.exchanges[1].entries, net.exchanges[again].entries)
+  end)
+
   it("that `nodes` does not list are refused, and so not counted in the majority", function()
     local plan = { size = 60, reach = 10, tile = 4, shards = 2 }
     local net = network.new { seed = SEED, plan = plan, processes = { 1, 1 }, nodes = { p1 = 1, p2 = 1 }, patience = 1 }

@@ -174,6 +174,35 @@ describe("shards that die have successors:", function()
     end, 100)
   end)
 
+  it("an id whose home and owner die at once is entered by no other client while its own is late", function()
+    for run = 1, 8 do
+      local net = network.new {
+        seed = SEED + run, plan = scenes[1].plan, processes = { 2, 2 }, grace = 100, patience = 2,
+      }
+      local owner, other = net:member(1), net:member(2)
+      net:finish(function()
+        local x, id = net.random() * 60, 7
+        while directory.home(net.shards[1], id) ~= net.exchanges[1].map:owner(x, 20) do id = id + 1 end
+        owner:enter(id, x, 20)
+        if run > 2 then owner:tick() end
+        local shard, line = owner:where(id), net.lines["x1>" .. owner.address]
+        if run > 2 then line.held = true end -- the others go on without this client
+        net:kill_shard(shard)
+        assert.error_matches(function() other:enter(id, 50, 50) end, ("entity %d is already in the world"):format(id))
+        net:sleep(3)
+        assert.error_matches(function() other:enter(id, 50, 50) end, ("entity %d is already in the world"):format(id))
+        if line then line.held = false end
+        net:sleep(1)
+        owner:move(id, 1, 1)
+        owner:tick()
+        assert.same({ 1.0, 1.0 }, { other:position(id) })
+        owner:leave(id)
+        net:sleep(0.5) -- its home hears of the end
+        other:enter(id, 50, 50)
+      end, 100)
+    end
+  end)
+
   -- Calls f(home) where the holder of a claim for id 7, whose life is 5, has died before the entity entered.
   local function with_lost_claim(f)
     local net = network.new { seed = SEED, plan = scenes[1].plan, processes = { 4 }, grace = 60 }

@@ -30,6 +30,7 @@
 --   exchange.whole[process]      the last E for which all clients of that process have restored everything
 --   exchange.renewals            what clients have not been sent yet: { at, lost, moves }
 
+local directory = require "aoi.skynet.world.directory"
 local wire = require "aoi.skynet.wire"
 local members = require "aoi.skynet.world.members"
 local plain = require "aoi.skynet.world.plain"
@@ -237,8 +238,14 @@ local function enter(self, change, at)
   end
   if change.resume then self.resumed = { at = at, of = change.resume, anew = change.anew } end
   for _, process in ipairs(change.gone or {}) do
+    directory.forget_process(self.entries, process)
     if process ~= self.here then members.drop(self, process, true) end
     self.leaving = self.leaving or process == self.here
+  end
+  for shard, to in pairs(change.moves or {}) do
+    if to.process == self.here then
+      self.send_shard(shard, "begin_directory", directory.entries_of(self.entries, shard, self.plan.shards))
+    end
   end
 end
 

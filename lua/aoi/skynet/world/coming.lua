@@ -6,6 +6,8 @@
 --   kinds[id]                  new kinds of entities that have entered
 --   viewing                    ids of entities with client views that begin, or that come from another shard
 --   rebuilt[id]                walls that change (wall_list.lua)
+--   taken_over[id]             the life of an entity that another client has taken over
+--   entries                    rows for the directory of the exchanges (directory.lua)
 --   ending[number]             records of nodes that are removed: they still see until the epoch is applied
 
 local epoch = require "aoi.skynet.world.epoch"
@@ -22,7 +24,7 @@ local wire = require "aoi.skynet.wire"
 return function(Shard)
   function Shard:begin()
     self.enters, self.leaves, self.added, self.removed, self.changed, self.kinds = {}, {}, {}, {}, {}, {}
-    self.releases, self.viewing, self.ending, self.rebuilt = {}, {}, {}, {}
+    self.releases, self.viewing, self.ending, self.rebuilt, self.taken_over, self.entries = {}, {}, {}, {}, {}, {}
   end
 
   --- one: id, x, y, z, kind.
@@ -67,6 +69,7 @@ return function(Shard)
     local number = math.max(taking.last(ent.barred), self.applied) + 1 -- ascends though a dead shard lost earlier ones
     self:bar(id, ent, former, number)
     ent.barred[client] = nil
+    self.taken_over[id] = ent.life
     return ent.life, number
   end
 

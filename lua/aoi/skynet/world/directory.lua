@@ -1,7 +1,8 @@
 -- The directory of ids. Each id has a home, a shard given by a hash of the id, which holds the entry of the id:
 --
 --   life[id]    the number of the life that is alive; a home gives each number once
---   holder[id]  the shard that owns the entity
+--   holder[id]  the shard that owns the entity; client_of[id]: the client that has entered it or taken it over
+--   departed[client]   the epoch in which that client has died: nobody restores what it had
 --   revived[id] { client, epoch }: the client that has reclaimed the life after the death of a shard, and when
 --   replaced[id] { life, holder, term, at }: a life that its client has made leave before it claimed the id again, when
 --               the HOME row of that end was not here yet. It is lost if this instance of the holder (nil: unknown)
@@ -12,7 +13,12 @@
 --
 -- A claim makes the id unique in the world before its entity enters. HOME rows (epoch.lua) of a life that is not the
 -- one alive are late, and ignored. `commands` are requests of clients.
+--
+-- A home may die. So each exchange has a copy of all entries, exchange.entries[id] = client << 32 | life, from the HOME
+-- rows of all shards, which go with each epoch to all processes, and a successor begins with its part of the copy. Only
+-- what has entered since the last epoch is not in it: the successor claims no unknown id before its R (recovery.lua).
 
+local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local world = require "aoi.skynet.native" "world"
 
@@ -46,6 +52,15 @@ local function is_unknown(shard, id)
   return not shard.life[id] and shard.blank ~= nil and shard.applied < shard.ready + RESTORES
 end
 
+--- Whether a claim of these ids must wait: one may belong to an entity that has entered in the epoch in which this home
+-- died.
+function directory.is_unsure(shard, ids)
+  for _, id in ipairs(ids) do
+    if not shard.life[id] and (shard.blank or is_unknown(shard, id)) then return true end
+  end
+  return false
+end
+
 -- left: as in is_taken; its HOME row may not be here yet.
 local function claim(shard, client, id, holder, left)
   if left and (shard.life[id] == left.life or is_unknown(shard, id)) then
@@ -55,7 +70,7 @@ local function claim(shard, client, id, holder, left)
   end
   shard.last_life = shard.last_life % 0xffffffff + 1
   shard.life[id], shard.holder[id], shard.lost_ids[id], shard.revived[id] = shard.last_life, holder, nil, nil
-  shard.claims[id] = { client, directory.stamp(shard, holder) }
+  shard.claims[id], shard.client_of[id] = { client, directory.stamp(shard, holder) }, client
   shard.sent_on[id] = nil -- moves of an earlier life
   return shard.last_life, shard.claims[id][2]
 end
@@ -86,7 +101,7 @@ end
 
 --- The id has no life any more.
 function directory.drop(shard, id)
-  for _, of in ipairs { "life", "holder", "lost_ids", "claims", "revived" } do shard[of][id] = nil end
+  for _, of in ipairs { "life", "holder", "client_of", "lost_ids", "claims", "revived" } do shard[of][id] = nil end
 end
 
 --- release(ids, lives): takes back claims of entities that have not entered.
@@ -100,10 +115,11 @@ end
 
 --- The client is dead: ids that it has claimed, and that have not entered, are free again.
 function directory.end_client(shard, client)
+  shard.departed[client] = shard.applied
   for id, claimer in pairs(shard.claims) do
     if claimer[1] == client then
       shard.claims[id] = nil
-      if not shard.lost_ids[id] then shard.life[id], shard.holder[id] = nil, nil end
+      if not shard.lost_ids[id] then directory.drop(shard, id) end
     end
   end
 end
@@ -128,6 +144,12 @@ function CMD.owners_of(shard, client, ids)
   return list
 end
 
+function directory.forget_departed(shard)
+  for client, at in pairs(shard.departed) do
+    if at + shard.grace < shard.applied then shard.departed[client] = nil end
+  end
+end
+
 --- A HOME row, once the epoch has been applied.
 function directory.on_home(shard, home)
   local id, replaced = home.id, shard.replaced[home.id]
@@ -135,9 +157,58 @@ function directory.on_home(shard, home)
   if shard.life[id] ~= home.life and (shard.life[id] or home.shard == 0) then return end
   shard.claims[id], shard.lost_ids[id] = nil, nil
   if home.shard == 0 then
-    shard.life[id], shard.holder[id], shard.revived[id] = nil, nil, nil
+    directory.drop(shard, id)
   else
-    shard.life[id], shard.holder[id] = home.life, home.shard
+    shard.life[id], shard.holder[id], shard.client_of[id] = home.life, home.shard, home.client
+  end
+end
+
+-- The copy in each exchange ------------------------------------------------------------------------------------------
+
+--- A row for the home of the id, which is put into the rows for the exchanges. owner: a shard; 0: the life has ended.
+function directory.note(shard, id, life, owner, client)
+  local row = epoch.home(id, life, owner, client)
+  table.insert(shard.entries, row)
+  return row
+end
+
+local ENTRY_SIZE = string.packsize(epoch.ENTRY)
+
+--- The exchange takes rows of shards.
+function directory.keep(entries, rows)
+  for at = 1, #rows, ENTRY_SIZE do
+    local id, life, owner, client = string.unpack(epoch.ENTRY, rows, at)
+    if owner ~= 0 then
+      entries[id] = client << 32 | life
+    elseif entries[id] and entries[id] & 0xffffffff == life then
+      entries[id] = nil
+    end
+  end
+end
+
+--- The process is gone, and its clients.
+function directory.forget_process(entries, process)
+  for id, entry in pairs(entries) do
+    if entry >> 56 == process - 1 then entries[id] = nil end
+  end
+end
+
+--- The rows for a shard that begins, from which directory.begin makes its part of the directory.
+function directory.entries_of(entries, number, shards)
+  local rows = {}
+  for id, entry in pairs(entries) do
+    if world.home(id, shards) == number then
+      rows[#rows + 1] = epoch.home(id, entry & 0xffffffff, number, entry >> 32)
+    end
+  end
+  return table.concat(rows)
+end
+
+--- It has no owners yet: the shards name these in the same epoch (recovery.lua).
+function directory.begin(shard, rows)
+  for at = 1, #rows, ENTRY_SIZE do
+    local id, life, _, client = string.unpack(epoch.ENTRY, rows, at)
+    shard.life[id], shard.client_of[id] = life, client
   end
 end
 

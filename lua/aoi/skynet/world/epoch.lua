@@ -10,8 +10,9 @@
 --             the router's `seen`, of a node with sight }, follows = list of shards, ghosts = list (distant.lua)
 --             A hand-over. Flag 1 of the entity: it enters the world with this epoch; of a node: it is added with this
 --             epoch; flag 2 of a node: its enter events have positions.
---   8 HOME    i64 id, u32 life, u16 shard
---             To the home of the id: the owner of that life; 0: the life has ended.
+--   8 HOME    i64 id, u32 life, u16 shard, u32 client
+--             To the home of the id, and to all exchanges (directory.lua): the owner of that life and the client that
+--             has entered it; shard 0: the life has ended.
 --   9 ROWS    i64 id, u32 client, u32 batch, u8 hops, f64 x, y [, z]
 --             A misrouted move (misrouted.lua).
 --   10 LOST   i64 id, u32 life, u8 what
@@ -36,7 +37,7 @@ local spack, sunpack = string.pack, string.unpack
 
 local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, WALLS = 12, WANT = 13,
                 ENTERS = 1, ADDED = 1, POSITIONS = 2, RESTORED = 0, ENDED = 1, ENDS = 2,
-                UNWANTED = 0, WANTED = 1, HAS_ENDED = 2 }
+                UNWANTED = 0, WANTED = 1, HAS_ENDED = 2, ENTRY = "<i8I4I2I4" }
 
 local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
@@ -257,7 +258,7 @@ local READERS = {
 
 -- Rows of a fixed layout: tag, format, name of the function that writes a row, and names of the fields, its arguments.
 for _, layout in ipairs {
-  { epoch.HOME, "<i8I4I2", "home", "id", "life", "shard" },
+  { epoch.HOME, epoch.ENTRY, "home", "id", "life", "shard", "client" },
   { epoch.LOST, "<i8I4B", "lost", "id", "life", "what" },
   { epoch.WANT, "<i8I4I2B", "want", "id", "life", "shard", "what" },
 } do

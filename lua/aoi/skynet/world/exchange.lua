@@ -8,7 +8,8 @@
 --        --(all mail)--> idle; mail for clients of other processes goes with the next batch
 --
 --   lines[process]    line.lua: delivers each item once, in order
---     { "epoch", e, { shard, part, ... } }            { "done", e }: all mail of e is on the line before it
+--     { "epoch", e, { shard, part, ..., entries = rows of directory.lua } }
+--            { "done", e }: all mail of e is on the line before it
 --     { "mail", e, client, mail }                     { "moves", shard, bytes }
 --     { "request", key, shard, { client, after, ... } }   { "answer", key, { ... } }
 --     { "order", key, what, value, epoch }            what: "whole", "death", "resend", "change"
@@ -28,6 +29,7 @@
 -- director.lua.
 
 local changes = require "aoi.skynet.world.changes"
+local directory = require "aoi.skynet.world.directory"
 local delivery = require "aoi.skynet.world.delivery"
 local director = require "aoi.skynet.world.director"
 local late = require "aoi.skynet.world.late"
@@ -52,6 +54,7 @@ function Exchange.new(options)
   local self = setmetatable({
     phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0, foreign = 0,
     inbox = {}, ticks = {}, relays = {}, relay_key = 0, mail = {}, resuming = {}, closed = false,
+    entries = {}, new_entries = {},
     fallen = {}, gone = {}, awaited = {}, orders = {}, known = {}, order_count = 0, most_deaths = 8, covered = {},
     counters = {
       epochs = 0, messages = 0, bytes = 0, overruns = 0, resyncs = 0, events = 0, wait_seconds = 0, wait_max = 0,
@@ -100,11 +103,13 @@ local function apply(self)
   for _, batches in pairs(self.batches) do
     local parts = batches[self.epoch + 1] or {} -- a batch that a dropped process has sent counts
     batches[self.epoch + 1] = nil
+    directory.keep(self.entries, parts.entries or "")
     for i = 1, #parts, 2 do
       local inbox = self.inbox[parts[i]] or {} -- none: the shard has died
       inbox[#inbox + 1] = parts[i + 1]
     end
   end
+  directory.keep(self.entries, table.concat(self.new_entries))
   await_shards(self)
   local unsure = changes.is_unsure(self, self.epoch)
   for shard in pairs(self.awaited) do
@@ -121,6 +126,7 @@ local function all_closed(self)
   self.phase, self.waiting_since = "waiting", self.now()
   for index, line in pairs(self.lines) do
     if self.processes[index].since <= self.epoch + 1 then
+      line.outgoing.entries = table.concat(self.new_entries)
       line:send { "epoch", self.epoch + 1, line.outgoing }
     end
   end
@@ -134,7 +140,7 @@ local function begin(self)
   self.phase, self.started = "closing", now
   await_shards(self)
   self.next_at = math.max(self.next_at + self.interval, now)
-  self.inbox = {}
+  self.inbox, self.new_entries = {}, {}
   for _, line in pairs(self.lines) do line.outgoing = {} end
   for shard in pairs(self.awaited) do
     if self.hosts[shard] == self.here then self.inbox[shard] = {} end
@@ -166,9 +172,10 @@ local function is_due(self, shard, term, phase)
   return not self.closed and self.phase == phase and one and one.term == term and settle(self, shard)
 end
 
---- The shard's instance of that term has closed the epoch: parts by receiving shard.
-function Exchange:parts(shard, term, parts)
+--- The shard's instance of that term has closed the epoch: parts by receiving shard, and rows for directory.keep.
+function Exchange:parts(shard, term, parts, entries)
   if not is_due(self, shard, term, "closing") then return end
+  table.insert(self.new_entries, entries)
   for to, part in pairs(parts) do
     local line = self.lines[self.hosts[to]]
     local list = line and line.outgoing or self.hosts[to] == self.here and self.inbox[to] or {}

@@ -103,7 +103,9 @@ function recovery.enter(self, id, ent)
   return (self.router:restored(id, ent.life, ent.kind, at.x, at.y, at.z))
 end
 
-local function log_leave(self, id, life)
+-- That life has ended without a row of its owner.
+local function note_end(self, id, life)
+  directory.note(self, id, life, 0, 0)
   if self.log then log.put(self, 1, "leave", id, life) end
 end
 
@@ -111,7 +113,7 @@ end
 -- must leave.
 function recovery.put_lost(self, put)
   for _, lost in ipairs(self.lost) do
-    if lost.what == epoch.ENDED then log_leave(self, lost.id, lost.life) end
+    if lost.what == epoch.ENDED then note_end(self, lost.id, lost.life) end
     local row = epoch.lost(lost.id, lost.life, lost.what)
     for shard = lost.to or 1, lost.to or self.plan.shards do put(shard, epoch.LOST, row) end
   end
@@ -125,7 +127,7 @@ local function clients_of(self, process)
   local found = {}
   local function add(client) if client >> 24 == process - 1 then found[client] = true end end
   for client in pairs(self.clients) do add(client) end
-  for _, claim in pairs(self.claims) do add(claim[1]) end
+  for _, client in pairs(self.client_of) do add(client) end
   return found
 end
 
@@ -151,7 +153,7 @@ function recovery.change(self, change, at)
   if change.tiles or mine then self.router:remap(self.retired) end
   if at < self.ready then return end
   if change.lost then self.renewed, self.waits = self.applied + 1, true end
-  if change.moves or change.lost then self.names = self.applied + 1 end
+  if change.moves or change.lost or change.join then self.names = self.applied + 1 end
   if change.moves and not change.lost then self.router:announce_all() end -- new instances have no ghosts
   if change.resume then resume(self, change.resume) end
   if change.anew then
@@ -164,9 +166,11 @@ function recovery.change(self, change, at)
   end
 end
 
---- In close(E): calls notify_home(id, life, shard) for each entity here.
+--- In close(E): calls notify_home(id, life, shard) for each entity here. A process that joins has no entries yet: those
+-- of lost ids come from their homes.
 function recovery.name_all(self, notify_home)
   if self.names ~= self.applied + 1 then return end
+  for id in pairs(self.lost_ids) do directory.note(self, id, self.life[id], self.number, self.client_of[id]) end
   for id, ent in pairs(self.ents) do
     if ent.restored or not ent.entry then notify_home(id, ent.life, self.number) end
   end
@@ -174,24 +178,25 @@ end
 
 --- When E has been applied: marks ids of this home as lost that no shard has named.
 function recovery.refill(self, parts)
-  if self.renewed ~= self.applied then return end
+  if self.renewed ~= self.applied and self.ready ~= self.applied then return end
   local named = {}
   epoch.each_row(parts, epoch.HOME, function(_, home) named[home.id] = true end)
   for id in pairs(self.life) do
-    local lost = not named[id] and not directory.is_claimed(self, id)
-    if lost then self.lost_ids[id] = self.lost_ids[id] or self.renewed end
+    if not named[id] and not directory.is_claimed(self, id) then
+      self.lost_ids[id] = self.lost_ids[id] or self.applied
+    end
   end
 end
 
 -- Lives that end ----------------------------------------------------------------------------------------------------
 
 local function drop_lost(self, id)
-  log_leave(self, id, self.life[id])
+  note_end(self, id, self.life[id])
   directory.drop(self, id)
 end
 
 --- Called when an epoch is closed: ends lives that clients report as ended, and `replaced` ones if the HOME row has not
--- come, and drops lost ids that no client has restored in time.
+-- come, and drops lost ids that no client has restored in time, or whose client has died.
 function recovery.expire(self)
   local ended = self.ended
   self.ended = {}
@@ -215,8 +220,13 @@ function recovery.expire(self)
     end
   end
   for id, since in pairs(self.lost_ids) do
-    local patience = directory.is_claimed(self, id) and 2 * self.grace or self.grace
-    if self.closed >= since + patience then drop_lost(self, id) end
+    local claimed = directory.is_claimed(self, id)
+    if not claimed and self.departed[self.client_of[id]] then -- nobody restores it
+      self.lost[#self.lost + 1] = { id = id, life = self.life[id], what = epoch.ENDED }
+      directory.drop(self, id)
+    elseif self.closed >= since + (claimed and 2 or 1) * self.grace then
+      drop_lost(self, id)
+    end
   end
 end
 
@@ -290,7 +300,8 @@ function CMD.reclaim(self, client, entities, ended)
     elseif not known or later or is_lost(self, id) or entities[i + 4] and is_claimer(self, id, client) then
       owners[n] = 0
       if later and self.claims[id] then self.lost[#self.lost + 1] = { id = id, life = known, what = epoch.ENDED } end
-      self.life[id], self.holder[id], self.claims[id] = life, holders[n], { client, stamps[n] }
+      self.life[id], self.holder[id], self.client_of[id] = life, holders[n], client
+      self.claims[id] = { client, stamps[n] }
       self.lost_ids[id] = self.lost_ids[id] or self.applied
       self.revived[id] = { client = client, epoch = self.applied }
     else

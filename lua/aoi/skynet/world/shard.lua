@@ -48,6 +48,7 @@ local MOVE, NEAR, FAR, GONE, ENTER, KIND = 1, 2, 3, 4, 5, 6
 
 local Shard = {}
 Shard.__index = Shard
+Shard.begin_directory = directory.begin
 coming(Shard)
 
 --- options: number; plan, from tiles.plan; engine, dimensions, cell, sight. Optional: clock() in seconds; log(epoch,
@@ -72,7 +73,8 @@ function Shard.new(options)
     clock = options.clock or os.clock, log = options.log, new_sync = require("aoi.sync").new,
     warn = options.warn or function() end,
     ents = {}, recs = {}, moved = {}, sent_on = {},
-    life = {}, holder = {}, claims = {}, last_life = (options.term or 0) << 24 & 0xffffffff,
+    life = {}, holder = {}, client_of = {}, claims = {}, departed = {},
+    last_life = (options.term or 0) << 24 & 0xffffffff,
     closed = options.epoch or 0, applied = options.epoch or 0,
     queue = {}, early = {}, forward = {}, forwarding = {}, orders = {},
     counters = {
@@ -121,7 +123,7 @@ end
 function Shard:request(client, after, reply, name, ...)
   if self.shut then return reply(self.retired and "retired" or false, self.applied, "the world is closed") end
   local waits = self.retired or self.closed > self.applied or after > self.applied or recovery.is_absent(self)
-  if waits or name == snapshot.REQUEST then
+  if waits or name == snapshot.REQUEST or name == "claim" and directory.is_unsure(self, ...) then
     self.queue[#self.queue + 1] = { client = client, after = after, reply = reply, n = select("#", ...) + 1, name, ... }
   else
     run(self, client, reply, name, ...)
@@ -198,10 +200,12 @@ local function put_row(lists, shard, tag, row)
   table.insert(lists[shard][tag], row)
 end
 
--- Notifies the home of the id: the new owner of that life, 0: it has ended. The row goes to this shard, too, if it is
--- the home.
+-- Notifies the home of the id, and the exchanges: the new owner of that life, 0: it has ended. The row goes to this
+-- shard, too, if it is the home.
 local function notify_home(self, lists, id, life, shard)
-  put_row(lists, directory.home(self, id), epoch.HOME, epoch.home(id, life, shard))
+  local ent = self.ents[id]
+  local row = directory.note(self, id, life, shard, ent and ent.client or 0)
+  put_row(lists, directory.home(self, id), epoch.HOME, row)
 end
 
 local function is_own(self, owner) return owner == self.number and not self.retired end
@@ -301,7 +305,7 @@ local function rekind_all(self)
 end
 
 --- Closes epoch `number`: all commands accepted since the last close belong to it. Returns the parts for the shards
--- that must receive one, by shard; this shard may be one of them.
+-- that must receive one, by shard; this shard may be one of them; and rows for the directory of each exchange.
 function Shard:close(number)
   assert(self.closed == self.applied and number == self.closed + 1, "an epoch out of turn")
   local started, lists, router = self.clock(), {}, self.router
@@ -318,6 +322,10 @@ function Shard:close(number)
     notify_home(self, lists, leave.id, leave.life, 0)
   end
   for _, release in ipairs(self.releases) do notify_home(self, lists, release.id, release.life, 0) end
+  for id, life in pairs(self.taken_over) do
+    local ent = self.ents[id]
+    if ent and ent.life == life and not ent.entry then notify_home(self, lists, id, life, self.number) end
+  end
   recovery.expire(self)
   if self.log then log.commands(self) end
   touch_same_kinds(self)
@@ -347,7 +355,7 @@ function Shard:close(number)
     end
   end
   self.counters.close_seconds = self.counters.close_seconds + self.clock() - started
-  return parts
+  return parts, table.concat(self.entries)
 end
 
 -- apply -------------------------------------------------------------------------------------------------------------
@@ -500,6 +508,7 @@ end
 
 local function forget_moved(self)
   local old = self.applied - misrouted.REMEMBERS
+  directory.forget_departed(self)
   for id, moved in pairs(self.moved) do
     if moved.epoch < old then self.moved[id] = nil end
   end

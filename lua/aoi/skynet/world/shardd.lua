@@ -49,6 +49,8 @@ function CMD.apply(_, ...) step(report, "mail", shard.apply, ...) end
 
 function CMD.order(_, ...) shard:order(...) end
 
+function CMD.begin_directory(_, rows) shard:begin_directory(rows) end
+
 local function moves(message, size)
   local ok, reason = shard:moves(message, size)
   if not ok then skynet.error(("aoi: bad moves: %s"):format(reason)) end
