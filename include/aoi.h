@@ -149,7 +149,9 @@ typedef struct aoi_event {
     int kind; /* AOI_ENTER or AOI_LEAVE */
     int64_t watcher, target, node_id;
     uint64_t user_data; /* of the node */
+    int reason;         /* given to aoi_leave_because, of a leave that it made; else AOI_NO_REASON */
 } aoi_event;
+enum { AOI_NO_REASON = -1, AOI_MOST_REASON = 255 };
 
 typedef struct aoi_row { /* one row of a batch: id and position */
     int64_t id;
@@ -199,6 +201,10 @@ AOI_API int aoi_move(aoi_space *s, aoi_entity e, const double *pos);
 
 /* Removes an entity with its nodes; each pair that saw it or that they saw makes a leave.  AOI_EGONE, AOI_ENOMEM. */
 AOI_API int aoi_leave(aoi_space *s, aoi_entity e);
+
+/* The same for a reason of the host's, from 0, that of aoi_leave, to AOI_MOST_REASON (AOI_EVALUE): these leaves have it,
+ * and so have messages of aoi_sync.h that tell that the entity is gone. */
+AOI_API int aoi_leave_because(aoi_space *s, aoi_entity e, int reason);
 
 /* Set a property; events are the exact difference.  AOI_EGONE, AOI_ENOMEM.  Layers: bits, by default the first alone; a
  * node sees a target only if they share a layer, besides kind and mask.  Extent: finite, >= 0 (AOI_EVALUE), by default

@@ -35,6 +35,7 @@ enum {
     AOI_CALL_TICK_SIGHT,
     AOI_CALL_PIN, /* aoi_sync_pin of a client with walls: id is the client, node_id the target; changes no space */
     AOI_CALL_UNPIN,
+    AOI_CALL_LEAVE_BECAUSE, /* aoi_leave with a reason other than 0 */
     AOI_CALLS_END
 };
 AOI_API const char *aoi_call_name(int call); /* "enter" ...; NULL: no number of a call */

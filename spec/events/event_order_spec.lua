@@ -91,17 +91,23 @@ for setup in fixture.all() do
     it("have integers for arguments", function()
       if not bits.integers then return end
       local types = {}
+      local reasons = {}
       local function note(...)
         for i = 1, 3 do types[math.type((select(i, ...)))] = true end
-        assert.equal(3, select("#", ...))
+        reasons[#reasons + 1] = select("#", ...) - 3 .. ":" .. tostring((select(4, ...)))
       end
       w:enter(1, w:at(0))
       w.space:add_node(1, 7, 5, note, note)
       w:enter(2.0, w:at(0))
       w:deliver()
+      w:move(2, w:at(99))
+      w:deliver()
+      w:move(2, w:at(0))
+      w:deliver()
       w.space:leave(2)
       w:deliver()
       assert.same(setup.mode == "drain" and {} or { integer = true }, types)
+      assert.same(setup.mode == "drain" and {} or { "0:nil", "0:nil", "0:nil", "1:0" }, reasons)
     end)
 
     it("of a new life follow those of the old one", function()

@@ -38,7 +38,7 @@ local SAMPLES = {
   layers = 2, extent = 5, carrier = 2, dx = 1, dy = 2, dz = 3,
   id = 1, node_id = 7, target = 2, x = 1, y = 2, z = 3, kind = 1, mask = 1, radius = 5, keep = 6, area = 5,
   t = { 1, 0, 0, 0 }, n = 1, buf = {}, f = function() end, on_enter = function() end, on_leave = function() end,
-  rows = { 1, 2, 3 }, ends = {}, options = {}, facing = 1, how = "hide", seen = { 2 }, bad = function() end,
+  rows = { 1, 2, 3 }, ends = {}, options = {}, facing = 1, how = "hide", seen = { 2 }, bad = function() end, reason = 3,
 }
 -- Where a name means something that is not there yet.
 local SPECIAL = { enter = { id = 50 }, add_node = { node_id = 8 }, enter_many = { t = { 50, 0, 0, 0 } } }
@@ -310,7 +310,7 @@ describe("annotations:", function()
     space:add_node(1, 1, 5, handlers)
     space:enter(2, 0, 0)
     space:leave(2)
-    assert.same({ 3, 3 }, heard)
+    assert.same({ 3, 4 }, heard)
   end)
 
   it("engines are those that there are", function()

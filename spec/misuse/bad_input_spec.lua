@@ -118,6 +118,9 @@ local function cases(d)
 
   -- calls that name an entity
   case(bad(1, "leave", M.no_entity, 99), function(s) s:leave(99) end)
+  for _, reason in ipairs { -1, 256 } do
+    case(bad(2, "leave", "reason must be 0 to 255, got " .. reason), function(s) s:leave(1, reason) end)
+  end
   case(bad(1, "add_node", M.no_entity, 99), function(s) s:add_node(99, 1, 5) end)
   case(bad(1, "remove_node", M.no_entity, 99), function(s) s:remove_node(99, 1) end)
   case(bad(1, "set_radius", M.no_entity, 99), function(s) s:set_radius(99, 1, 5) end)
@@ -237,7 +240,7 @@ local function cases(d)
   end)
   for name, call in pairs {
     add_node = function(s, extra) s:add_node(1, 9, 5, print, print, extra) end,
-    leave = function(s, extra) s:leave(1, extra) end,
+    leave = function(s, extra) s:leave(1, nil, extra) end,
     set_kind = function(s, extra) s:set_kind(1, 7, extra) end,
     set_mask = function(s, extra) s:set_mask(1, 7, 1, extra) end,
     set_radius = function(s, extra) s:set_radius(1, 7, 5, 6, extra) end,
@@ -255,7 +258,7 @@ local function cases(d)
     move_many = function(s, extra) s:move_many({}, 0, nil, extra) end,
   } do
     local places = { add_node = 6, set_kind = 3, set_mask = 4, set_radius = 5, remove_node = 3, radius = 3, area = 3 }
-    places.count, places.flush, places.stats, places.view, places.move_many = 1, 1, 1, 4, 4
+    places.count, places.flush, places.stats, places.view, places.move_many, places.leave = 1, 1, 1, 4, 4, 3
     case(bad(places[name] or 2, name, M.nothing, "number"), function(s) call(s, 1) end)
   end
 

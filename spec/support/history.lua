@@ -225,9 +225,10 @@ function Play:apply(op)
     model:set_extent(id, extent)
     space:set_extent(id, extent)
   elseif name == "leave" and here then
-    self:say("leave", id)
-    model:leave(id)
-    space:leave(id)
+    local reason = id % 3 > 0 and id % 256 or nil
+    self:say("leave", id, reason)
+    model:leave(id, reason)
+    space:leave(id, reason)
   elseif name == "node" and there and op.radius < 3 then
     self:say("remove_node", id, node_id)
     model:remove_node(id, node_id)
@@ -326,12 +327,12 @@ function Play:refused(ok)
 end
 
 -- What a handler does with an event: compare, then react.
-function Play:heard(kind, watcher, target, node_id)
-  local text = Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id }
+function Play:heard(kind, watcher, target, node_id, reason)
+  local text = Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id, reason = reason }
   self:say("  heard", text)
   self.events = self.events + 1
   local model, space = self.model, self.space
-  local wrong = model:hear(kind, watcher, target, node_id, self.yields)
+  local wrong = model:hear(kind, watcher, target, node_id, self.yields, reason)
   if wrong then self:differ(wrong) end
   if space:has(target) ~= model:has(target) then self:differ("has() of the target of " .. text) end
   if model:has_node(watcher, node_id) and model:has(target)
@@ -404,13 +405,15 @@ end
 
 function Play:drain()
   local space = self.space
-  local buf, n = space:drain(self.buffer)
+  local buf, n, reasons = aoi.drain_reasons(space, self.buffer, self.reasons)
+  self.reasons = reasons
   local got, expected, leaves_over = {}, {}, false
   for i = 1, 4 * n, 4 do
     local kind = buf[i] == aoi.ENTER and "enter" or buf[i] == aoi.LEAVE and "leave" or "?"
     if kind == "enter" then leaves_over = true
     elseif leaves_over and self.calls == 1 then self:differ "a leave after an enter of the same call" end
-    got[#got + 1] = Model.text { kind = kind, watcher = buf[i + 1], target = buf[i + 2], node_id = buf[i + 3] }
+    got[#got + 1] = Model.text { kind = kind, watcher = buf[i + 1], target = buf[i + 2], node_id = buf[i + 3],
+      reason = reasons[(i + 3) / 4] }
   end
   for i, e in ipairs(self.model:drain()) do expected[i] = Model.text(e) end
   self.model:hold()

@@ -290,7 +290,7 @@ function Model:enter_many(rows, kind)
   return settle(self, touched)
 end
 
-function Model:leave(id)
+function Model:leave(id, reason)
   begin(self)
   local gone, leaves = entity(self, id), {}
   for _, node in pairs(gone.nodes) do
@@ -307,6 +307,7 @@ function Model:leave(id)
     end
   end
   self.entities[id] = nil
+  for _, e in ipairs(leaves) do e.reason = reason or 0 end
   return finish(self, leaves, {})
 end
 
@@ -418,12 +419,13 @@ local function predecessor(pending, e)
 end
 
 -- An event was heard: it must be pending, and its turn must have come (or any_order). Returns what is wrong, or nil.
-function Model:hear(kind, watcher, target, node_id, any_order)
+function Model:hear(kind, watcher, target, node_id, any_order, reason)
   judge_moves(self)
   local pending = self.pending
   for i = 1, #pending do
     local e = pending[i]
     local same = e.target == target and e.watcher == watcher and e.node_id == node_id and e.kind == kind
+      and e.reason == reason
     if same and not silent(e) then
       local other = not any_order and predecessor(pending, e)
       if other then return "heard too early: " .. Model.text(e) .. ", before " .. Model.text(other) end
@@ -431,7 +433,8 @@ function Model:hear(kind, watcher, target, node_id, any_order)
       return nil
     end
   end
-  return "heard, but not due: " .. Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id }
+  return "heard, but not due: "
+    .. Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id, reason = reason }
 end
 
 -- After a delivery: drops the events of nodes without a handler for them, and returns what should have been delivered.
@@ -444,10 +447,10 @@ function Model:overdue()
   return due
 end
 
--- "+watcher/node>target" is an enter, "-watcher/node>target" a leave.
+-- "+watcher/node>target" is an enter, "-watcher/node>target" a leave, with " (reason)" if an end of it has left.
 function Model.text(e)
-  local sign = e.kind == "enter" and "+" or "-"
-  return ("%s%s/%s>%s"):format(sign, bits.id(e.watcher), bits.id(e.node_id), bits.id(e.target))
+  local sign, why = e.kind == "enter" and "+" or "-", e.reason and (" (%d)"):format(e.reason) or ""
+  return ("%s%s/%s>%s"):format(sign, bits.id(e.watcher), bits.id(e.node_id), bits.id(e.target)) .. why
 end
 
 -- Queries: sorted lists ----------------------------------------------------------------------------------------------

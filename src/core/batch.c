@@ -151,18 +151,17 @@ static int leave_ids(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
     }
     *bad = i;
     if (i < n) result = AOI_EGONE;
+    s->because = 1;
     for (size_t k = 0; k < n && result == AOI_OK; k++) {
         aoi_judge_leaving(s, aoi_slot_of_id(s, ids[k]));
         if (w->failed) result = AOI_ENOMEM;
     }
-    if (result != AOI_OK) {
-        aoi_rollback(s);
-        while (i-- > 0) w->entities[aoi_slot_of_id(s, ids[i])].mover = AOI_NONE;
-        return result;
-    }
-    for (size_t k = 0; k < n; k++) aoi_remove_entity(s, aoi_slot_of_id(s, ids[k]));
-    aoi_commit(s);
-    return AOI_OK;
+    if (result != AOI_OK) aoi_rollback(s);
+    while (result != AOI_OK && i-- > 0) w->entities[aoi_slot_of_id(s, ids[i])].mover = AOI_NONE;
+    for (size_t k = 0; k < n && result == AOI_OK; k++) aoi_remove_entity(s, aoi_slot_of_id(s, ids[k]));
+    s->because = 0;
+    if (result == AOI_OK) aoi_commit(s);
+    return result;
 }
 
 int aoi_leave_many(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {

@@ -22,6 +22,7 @@ typedef struct aoi_queued {
     uint32_t node, entity, life; /* the pair: the node's slot, the target's slot and generation */
     uint8_t kind;
     bool cancelled;
+    uint16_t because; /* 1 + the reason for which an end of the pair left the space; 0: none has */
 } aoi_queued;
 
 typedef struct aoi_event_queue {

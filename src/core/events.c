@@ -23,7 +23,7 @@ void aoi_keep_order(aoi_space *s) {
 }
 
 void aoi_read_event(const aoi_space *s, const aoi_queued *e, aoi_event *out) {
-    *out = (aoi_event){e->kind, e->watcher, e->target, e->node_id, aoi_user_data_of(s, e->node)};
+    *out = (aoi_event){e->kind, e->watcher, e->target, e->node_id, aoi_user_data_of(s, e->node), e->because - 1};
 }
 
 void aoi_notify_taken(aoi_space *s, const aoi_queued *e) {

@@ -329,23 +329,30 @@ void aoi_remove_entity(aoi_space *s, uint32_t e) {
     aoi_free_entity(s, e);
 }
 
-static int leave_entity(aoi_space *s, aoi_entity handle) {
+static int leave_entity(aoi_space *s, aoi_entity handle, int reason) {
     uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
+    if (reason < 0 || reason > AOI_MOST_REASON) return AOI_EVALUE;
     if (!aoi_begin(s)) return AOI_ENOMEM;
     aoi_queue_only_leaves(&s->queue);
+    s->because = (uint16_t)(1 + reason);
     aoi_judge_leaving(s, e);
-    if (s->world.failed) {
-        aoi_rollback(s);
-        return AOI_ENOMEM;
-    }
-    aoi_remove_entity(s, e);
+    bool failed = s->world.failed;
+    if (failed) aoi_rollback(s);
+    else aoi_remove_entity(s, e);
+    s->because = 0;
+    if (failed) return AOI_ENOMEM;
     aoi_commit(s);
     return AOI_OK;
 }
 
-int aoi_leave(aoi_space *s, aoi_entity handle) {
+int aoi_leave_because(aoi_space *s, aoi_entity handle, int reason) {
     uint32_t e = s->journal ? aoi_entity_slot(s, handle) : AOI_NONE;
     int64_t id = e == AOI_NONE ? 0 : s->world.entities[e].id; /* its record may be given back */
-    return aoi_logged(s, &(aoi_call){AOI_CALL_LEAVE, leave_entity(s, handle), .named = e != AOI_NONE, .id = id});
+    return aoi_logged(s, &(aoi_call){reason ? AOI_CALL_LEAVE_BECAUSE : AOI_CALL_LEAVE, leave_entity(s, handle, reason),
+                                     .named = e != AOI_NONE, .id = id, .bits = (uint64_t)reason});
+}
+
+int aoi_leave(aoi_space *s, aoi_entity handle) {
+    return aoi_leave_because(s, handle, 0);
 }

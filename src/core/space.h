@@ -113,6 +113,7 @@ struct aoi_space {
     uint32_t unbounded_positional;               /* count of those that do not see everything */
     double cell;                                 /* the hint, as it was given */
     bool deferred;
+    uint16_t because; /* while entities leave: 1 + the reason */
     aoi_travel moves;
     uint32_t *turned; /* nodes that have turned; they are judged with the movers */
     uint32_t turned_cap, turned_count;

@@ -35,7 +35,8 @@ static inline void append_event(aoi_space *s, int kind, uint32_t node, uint32_t 
     const aoi_node_record *n = s->world.nodes + node;
     const int64_t watcher = s->world.entities[n->owner].id;
     if (!s->deferred) AOI_PREFETCH(&s->world.areas[node].user_data); /* read when the event is taken */
-    aoi_append(s, &s->queue, &(aoi_queued){watcher, id, n->node_id, node, target, life, (uint8_t)kind, false});
+    aoi_append(s, &s->queue,
+               &(aoi_queued){watcher, id, n->node_id, node, target, life, (uint8_t)kind, false, s->because});
 }
 
 /* For a queue that is full, or that has events of former calls, one of which may be the opposite. */

@@ -311,7 +311,8 @@ static int repeat_call(aoi_player *p, aoi_space *s, const aoi_load_options *o, a
     case AOI_CALL_MOVE:
         return aoi_move(s, e, r->values);
     case AOI_CALL_LEAVE:
-        return aoi_leave(s, e);
+    case AOI_CALL_LEAVE_BECAUSE:
+        return aoi_leave_because(s, e, r->what == AOI_CALL_LEAVE ? 0 : (int)r->bits);
     case AOI_CALL_SET_KIND:
         return aoi_set_kind(s, e, r->bits);
     case AOI_CALL_SET_LAYERS:

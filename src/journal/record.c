@@ -278,7 +278,7 @@ void aoi_log(aoi_space *s, const aoi_call *c) {
 static void note_taken(aoi_journal *j, const aoi_queued *e) {
     bool full = j->named_count == MOST_NAMED;
     if (full || !AOI_GROW(&j->memory, j->named, j->named_cap, j->named_count + (size_t)1)) write_named(j);
-    j->named[j->named_count++] = (aoi_event){e->kind, e->watcher, e->target, e->node_id, 0};
+    j->named[j->named_count++] = (aoi_event){e->kind, e->watcher, e->target, e->node_id, 0, AOI_NO_REASON};
     j->all_count++;
 }
 

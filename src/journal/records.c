@@ -43,6 +43,7 @@ static const struct {
     [AOI_CALL_TICK_SIGHT] = {"tick_sight", AOI_CALL_SIGHT},
     [AOI_CALL_PIN] = {"pin", AOI_CALL_ID | AOI_CALL_NODE | AOI_CALL_SIGHT},
     [AOI_CALL_UNPIN] = {"unpin", AOI_CALL_ID | AOI_CALL_NODE | AOI_CALL_SIGHT},
+    [AOI_CALL_LEAVE_BECAUSE] = {"leave_because", AOI_CALL_ID | AOI_CALL_HOW},
 };
 
 const char *aoi_call_name(int call) {

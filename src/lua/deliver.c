@@ -20,6 +20,14 @@ static inline void push_ids(lua_State *L, const aoi_queued *ev) {
     laoi_pushinteger(L, ev->node_id);
 }
 
+/* Pushes the arguments of the handler: the reason is the fourth of a leave that the end of an entity has caused. */
+static inline int push_arguments(lua_State *L, const aoi_queued *ev) {
+    push_ids(L, ev);
+    if (!ev->because) return 3;
+    lua_pushinteger(L, ev->because - 1);
+    return 4;
+}
+
 /* The context of a loop: its events so far, doubled, and whether it takes the own events of a deferred space. */
 enum { FLUSHES = 1, ONE_EVENT = 2 };
 
@@ -106,15 +114,14 @@ static inline const aoi_queued *next_event(lua_State *L, laoi_space *b, lua_KCon
 /* Calls the handler at HANDLER.  The handler may set or unset on_error: the setting before the call applies. */
 static void call_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev, lua_KContext ctx) {
     if (!b->has_on_error) {
-        push_ids(L, ev);
-        lua_callk(L, 3, 0, ctx, again);
+        lua_callk(L, push_arguments(L, ev), 0, ctx, again);
         return;
     }
     push_ids(L, ev);
     lua_rawgeti(L, TABLE, LAOI_TRACER);
     lua_pushvalue(L, HANDLER);
-    push_ids(L, ev);
-    if (lua_pcallk(L, 3, 0, TRACER, ctx, again) > 1) call_on_error(L, ctx); /* neither LUA_OK nor LUA_YIELD */
+    if (lua_pcallk(L, push_arguments(L, ev), 0, TRACER, ctx, again) > 1)
+        call_on_error(L, ctx); /* neither LUA_OK nor LUA_YIELD */
 }
 
 /* Calls a handler of any type, at HANDLER.  Copies the record of the queue, as the lookup may run a metamethod. */
@@ -168,8 +175,7 @@ static int run(lua_State *L, lua_KContext ctx) {
             deliver_checked(L, b, e, type, ctx + ONE_EVENT);
             continue;
         }
-        push_ids(L, e);
-        lua_callk(L, 3, 0, ctx + ONE_EVENT, again);
+        lua_callk(L, push_arguments(L, e), 0, ctx + ONE_EVENT, again);
     }
     laoi_pushinteger(L, (int64_t)ctx / ONE_EVENT);
     return 1;

@@ -47,8 +47,12 @@ static int l_move(lua_State *L) {
 }
 
 static int l_leave(lua_State *L) {
-    laoi_space *b = laoi_self_of(L, 2);
-    int result = aoi_leave(b->core, laoi_entity(L, b, 2));
+    laoi_space *b = laoi_self_of(L, 3);
+    aoi_entity e = laoi_entity(L, b, 2);
+    int64_t reason = lua_isnoneornil(L, 3) ? 0 : laoi_integer(L, 3);
+    if (reason < 0 || reason > AOI_MOST_REASON)
+        return laoi_argerror(L, 3, "reason must be 0 to 255, got %s", laoi_value(L, 3));
+    int result = aoi_leave_because(b->core, e, (int)reason);
     laoi_gettable(L, 1);
     laoi_forget_freed(L, b, lua_gettop(L));
     return laoi_changed(L, b, result);
@@ -293,37 +297,67 @@ static int l_flush(lua_State *L) {
     return laoi_deliver(L, laoi_self_of(L, 1), true);
 }
 
+static void clear_numbers(lua_State *L, int i) {
+    for (lua_pushnil(L); lua_next(L, i);) {
+        lua_pop(L, 1);
+        if (lua_type(L, -1) != LUA_TNUMBER) continue;
+        lua_pushvalue(L, -1);
+        lua_pushnil(L);
+        lua_rawset(L, i);
+    }
+}
+
+enum { REASONS = 3, EVENTS }; /* on the stack of drain; EVENTS: the table to fill */
+
 /* Filling the table may be refused memory, so the events are taken after all have been read. */
-static int l_drain(lua_State *L) {
-    laoi_space *b = laoi_self_of(L, 2);
+static int drain(lua_State *L, laoi_space *b) {
     const aoi_queued *e;
     laoi_index at = 0;
     uint32_t cursor = 0;
-    lua_settop(L, 2);
     /* before the flush, which changes the state of nodes with a margin */
     if (!lua_isnil(L, 2) && !lua_istable(L, 2)) return laoi_typeerror(L, 2, "table");
     if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     laoi_buffer(L, 2, aoi_pending(b->core) * 4);
     laoi_self(L); /* once more: a new table may run a finalizer, which may also move entities */
     if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
-    bool plain = laoi_is_plain(L, 3);
+    bool plain = laoi_is_plain(L, EVENTS), reasons = !lua_isnil(L, REASONS);
     for (; (e = aoi_peek_one(b->core, &cursor)) != NULL; at += 4) {
         lua_pushinteger(L, e->kind);
-        laoi_seti(L, 3, at + 1, plain);
+        laoi_seti(L, EVENTS, at + 1, plain);
         laoi_pushinteger(L, e->watcher);
-        laoi_seti(L, 3, at + 2, plain);
+        laoi_seti(L, EVENTS, at + 2, plain);
         laoi_pushinteger(L, e->target);
-        laoi_seti(L, 3, at + 3, plain);
+        laoi_seti(L, EVENTS, at + 3, plain);
         laoi_pushinteger(L, e->node_id);
-        laoi_seti(L, 3, at + 4, plain);
+        laoi_seti(L, EVENTS, at + 4, plain);
+        if (reasons && e->because) laoi_set_item(L, REASONS, at / 4 + 1, e->because - 1);
     }
-    laoi_end_list(L, 3, at);
+    laoi_end_list(L, EVENTS, at);
     laoi_gettable(L, 1);
     aoi_take_all(b->core);
-    laoi_forget_freed(L, b, 4);
-    lua_settop(L, 3);
+    laoi_forget_freed(L, b, EVENTS + 1);
+    lua_settop(L, EVENTS);
     laoi_pushinteger(L, (int64_t)at / 4);
     return 2;
+}
+
+static int l_drain(lua_State *L) {
+    laoi_space *b = laoi_self_of(L, 2);
+    lua_settop(L, 2);
+    lua_pushnil(L);
+    return drain(L, b);
+}
+
+/* drain_reasons(space [, buf [, reasons]]): buf and n of space:drain(buf), and reasons[i] of the ith event or nil. */
+static int l_drain_reasons(lua_State *L) {
+    laoi_space *b = laoi_self_of(L, 3);
+    lua_settop(L, 3);
+    laoi_buffer(L, 3, 0);
+    lua_replace(L, REASONS);
+    clear_numbers(L, REASONS);
+    (void)drain(L, b);
+    lua_pushvalue(L, REASONS);
+    return 3;
 }
 
 static int l_on_error(lua_State *L) {
@@ -481,7 +515,8 @@ static const luaL_Reg metamethods[] = {
     {NULL, NULL},
 };
 
-static const luaL_Reg functions[] = {{"new", l_new}, {"load", laoi_load}, {"engines", l_engines}, {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"new", l_new}, {"load", laoi_load}, {"engines", l_engines}, {"drain_reasons", l_drain_reasons}, {NULL, NULL}};
 
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L);
 

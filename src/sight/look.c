@@ -172,7 +172,8 @@ static bool put_change(aoi_sight *g, const aoi_sight_pair *p) {
         s->world.nodes[n->node].pending--; /* the node lives, or its slot is held */
         return true;
     }
-    aoi_append(s, q, &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, kind, false});
+    aoi_append(s, q,
+               &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, kind, false, p->because});
     return true;
 }
 

@@ -15,7 +15,7 @@ static int leave_absent(aoi_sight *g, const aoi_watch *n, int64_t id) {
     aoi_space *s = g->layer.space;
     aoi_event_queue *q = &g->queue;
     if (!aoi_queue_ready(&s->world.memory, q)) return AOI_ENOMEM;
-    aoi_append(s, q, &(aoi_queued){n->watcher, id, n->node_id, n->node, AOI_NONE, q->top, AOI_LEAVE, false});
+    aoi_append(s, q, &(aoi_queued){n->watcher, id, n->node_id, n->node, AOI_NONE, q->top, AOI_LEAVE, false, 0});
     q->ordered_end = q->top;
     return AOI_OK;
 }

@@ -42,6 +42,7 @@ typedef struct aoi_sight_pair {
     uint32_t wall;                      /* slot of the wall that last hid it */
     uint32_t clear;                     /* without CLEAR: the last tick at which the line was clear */
     uint32_t name;                      /* name of the target that the sink has given */
+    uint16_t because;                   /* of what has gone, as in aoi_queued */
     uint8_t flags;
 } aoi_sight_pair;
 

@@ -154,7 +154,12 @@ static bool is_before_events(const aoi_sight *g, aoi_node node) {
     return !of || of == g || (is_saved(of) && of->number < g->number);
 }
 
-enum { FORMER_TARGET = 4, FORMER_NODE = 8, OWED = 16 }; /* flags of the kind of an event */
+enum {
+    FORMER_TARGET = 4,
+    FORMER_NODE = 8,
+    OWED = 16,
+    BECAUSE = 32
+}; /* flags of the kind of an event, then its reason */
 
 static void save_event(saving *v, int kind, const aoi_queued *e) {
     const aoi_space *s = v->s;
@@ -163,7 +168,7 @@ static void save_event(saving *v, int kind, const aoi_queued *e) {
     if (target != AOI_NONE && (target != e->entity || s->world.entities[target].generation != e->life))
         kind |= FORMER_TARGET;
     if (!AOI_IS_NULL(node) && node.index != e->node && is_before_events(v->g, node)) kind |= FORMER_NODE;
-    save_numbers(v, (int64_t[]){kind, e->watcher, e->node_id, e->target}, 4);
+    save_numbers(v, (int64_t[]){kind + BECAUSE * e->because, e->watcher, e->node_id, e->target}, 4);
 }
 
 static void save_events(saving *v) {
@@ -185,7 +190,7 @@ static void save_events(saving *v) {
         const aoi_sight_pair *p = g->pairs + v->items[i].slot;
         const aoi_watch *n = g->watches[p->watch];
         save_event(v, AOI_LEAVE | OWED,
-                   &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, 0, false});
+                   &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, 0, false, p->because});
     }
 }
 
@@ -382,11 +387,14 @@ static bool restore_watch(restoring *r) {
 /* A node that has gone gets a slot, which is reserved until its event is taken. */
 static bool restore_event(restoring *r) {
     aoi_space *s = r->s;
-    const int64_t how = aoi_get_signed(&r->in), watcher = aoi_get_signed(&r->in);
+    const int64_t first = aoi_get_signed(&r->in), how = first & (BECAUSE - 1), because = first / BECAUSE;
+    const int64_t watcher = aoi_get_signed(&r->in);
     const int64_t node_id = aoi_get_signed(&r->in), target = aoi_get_signed(&r->in);
     if (!restoring_ok(r)) return false;
     const int64_t kind = how & ~(int64_t)(FORMER_TARGET | FORMER_NODE | OWED);
     if ((kind != AOI_ENTER || how & OWED) && kind != AOI_LEAVE) return restore_fails(r, "an event is of no kind");
+    if (first < 0 || because > 1 + AOI_MOST_REASON || (because && kind == AOI_ENTER))
+        return restore_fails(r, "an event is of no kind");
     if (r->g->layer.held && !(how & OWED))
         return restore_fails(r, "an event that waits is behind one of the next tick");
     uint32_t node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, watcher), node_id));
@@ -398,7 +406,8 @@ static bool restore_event(restoring *r) {
     }
     if (!aoi_queue_ready(&s->world.memory, &r->g->queue)) return restore_fails(r, NULL);
     const uint32_t life = t == AOI_NONE ? 2 * r->g->queue.top : s->world.entities[t].generation; /* even: no entity */
-    aoi_append(s, &r->g->queue, &(aoi_queued){watcher, target, node_id, node, t, life, (uint8_t)kind, false});
+    aoi_append(s, &r->g->queue,
+               &(aoi_queued){watcher, target, node_id, node, t, life, (uint8_t)kind, false, (uint16_t)because});
     r->g->layer.held += (how & OWED) != 0;
     r->g->layer.owes |= (how & OWED) != 0;
     return true;

@@ -96,6 +96,7 @@ static void pair_part(aoi_sight *g, uint32_t pair) {
     if (p->of_target[0] != AOI_NONE) g->pairs[p->of_target[0]].of_target[1] = p->of_target[1];
     aoi_index_remove(&g->index, aoi_pair_hash(p->watch, p->target), pair);
     p->flags = (uint8_t)((p->flags & ~AOI_PAIR_AREA) | AOI_PAIR_GONE);
+    p->because = g->layer.space->because;
     if (p->flags & AOI_PAIR_SEEN && !g->sink && !pair_withdraw(g, p)) g->layer.owes = true;
     aoi_pair_due(g, pair);
 }

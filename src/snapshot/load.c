@@ -362,16 +362,19 @@ typedef struct loaded_event {
     unsigned kind;
     uint32_t node, target; /* target: AOI_NONE if it is gone */
     int64_t target_id;
+    uint16_t because;
 } loaded_event;
 
 static bool read_waiting(loader *l, loaded_event *e) {
     unsigned head = aoi_get_byte(&l->in);
+    e->because = (uint16_t)(head & AOI_EVENT_BECAUSE ? aoi_get_byte(&l->in) + 1 : 0);
     uint64_t node = aoi_get_varint(&l->in), target = 0;
     if (head & AOI_EVENT_GONE) e->target_id = aoi_get_signed(&l->in);
     else target = aoi_get_varint(&l->in);
     if (!is_good(l)) return false;
     e->kind = head & AOI_EVENT_KIND;
-    if (head > 7 || (e->kind != AOI_ENTER && e->kind != AOI_LEAVE)) return fail(l, "an event is of no kind");
+    if (head > 15 || (e->kind != AOI_LEAVE && (e->kind != AOI_ENTER || e->because)))
+        return fail(l, "an event is of no kind");
     if (node >= (uint64_t)l->nodes + l->gone) return fail(l, "an event has no node");
     e->node = (uint32_t)node;
     e->target = AOI_NONE;
@@ -411,8 +414,9 @@ static bool load_events(loader *l, const int64_t *watchers) {
         uint32_t life = e.target == AOI_NONE ? i : s->world.entities[e.target].generation;
         const aoi_node_record *n = s->world.nodes + e.node;
         const int64_t watcher = e.node < l->nodes ? s->world.entities[n->owner].id : watchers[e.node - l->nodes];
-        aoi_append(s, &s->queue,
-                   &(aoi_queued){watcher, e.target_id, n->node_id, e.node, e.target, life, (uint8_t)e.kind, false});
+        aoi_append(
+            s, &s->queue,
+            &(aoi_queued){watcher, e.target_id, n->node_id, e.node, e.target, life, (uint8_t)e.kind, false, e.because});
         if (e.target != AOI_NONE) l->seen[pairs++] = (int64_t)aoi_pair_key(e.node, e.target);
     }
     if (gone != l->gone) return fail(l, "a node that is gone has no event");

@@ -333,8 +333,9 @@ static void put_events(saver *v) {
         const aoi_queued *e = q->events + i;
         uint32_t rank = 0;
         bool there = is_there(v, e, &rank);
-        unsigned char *p = room_for(v, 3 * AOI_MOST_VARINT);
-        *p++ = (unsigned char)(e->kind | (there ? 0 : AOI_EVENT_GONE));
+        unsigned char *p = room_for(v, 4 * AOI_MOST_VARINT);
+        *p++ = (unsigned char)(e->kind | (there ? 0 : AOI_EVENT_GONE) | (e->because ? AOI_EVENT_BECAUSE : 0));
+        if (e->because) *p++ = (unsigned char)(e->because - 1);
         p = aoi_put_varint(p, v->node_rank[e->node]);
         wrote_to(v, there ? aoi_put_varint(p, rank) : aoi_put_signed(p, e->target));
     }

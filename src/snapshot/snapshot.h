@@ -50,7 +50,7 @@ enum {
 enum { AOI_AREA_ROOM = 64 + 16 * AOI_MOST_CORNERS + AOI_MOST_LABEL + 2 }; /* bytes of the longest area */
 
 /* The first byte of an event: AOI_ENTER or AOI_LEAVE, and GONE: the target is gone, its id follows. */
-enum { AOI_EVENT_KIND = 3, AOI_EVENT_GONE = 4 };
+enum { AOI_EVENT_KIND = 3, AOI_EVENT_GONE = 4, AOI_EVENT_BECAUSE = 8 };
 
 /* Writes an area without fault; there must be room for AOI_AREA_ROOM bytes. */
 unsigned char *aoi_put_area(unsigned char *p, int dims, const aoi_area *a);

@@ -63,6 +63,16 @@ function aoi.load(bytes, handlers, options) end
 ---@return aoi.Engine[]
 function aoi.engines() end
 
+--- `space:drain(buf)`, and why: `reasons[i]` is the reason given to `Space:leave` (0 without one) if the ith event is a
+--- leave that this made, else nil.
+---@param space aoi.Space
+---@param buf? integer[] a table to fill
+---@param reasons? table<integer, integer> a table to fill; its other numbers go
+---@return integer[] buf `kind, watcher, target, node_id, ...`
+---@return integer n how many events
+---@return table<integer, integer> reasons
+function aoi.drain_reasons(space, buf, reasons) end
+
 --- Watches a whole space without being in it, for viewers: `aoi.viewer` is made of it.
 ---@param space aoi.Space
 ---@param options? aoi.ObserverOptions

@@ -32,7 +32,7 @@
 ---@field label? string of the node
 
 --- Handlers of nodes: the fields are looked up at each event, and any number of nodes may share one table.
----@alias aoi.Handler fun(watcher: integer, target: integer, node_id: integer)
+---@alias aoi.Handler fun(watcher: integer, target: integer, node_id: integer, reason: integer?)
 ---@class (exact) aoi.Handlers
 ---@field enter? aoi.Handler
 ---@field leave? aoi.Handler
@@ -74,7 +74,9 @@ function Space:move(id, x, y, z) end
 --- An entity leaves, with all its nodes. Every node that saw it, and each node of its own for each of its targets, gets
 --- a leave event.
 ---@param id integer
-function Space:leave(id) end
+---@param reason? integer why, 0 to 255, of your own choice, 0 without it: the fourth argument of the leave handlers that
+--- this calls, and `reasons` of what `aoi.sync.read` returns
+function Space:leave(id, reason) end
 
 --- Adds an area of interest. Targets that are in it already enter.
 ---@param id integer the entity that carries it, the watcher

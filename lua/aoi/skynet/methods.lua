@@ -16,7 +16,7 @@ local LIST = [[
 
 enter id x y z kind?
 enter_many rows n? kind?
-leave id!
+leave id! reason?
 move_many rows n? bad?
 add_node id! node area on_enter? on_leave? options?
 remove_node id! node
