@@ -21,6 +21,16 @@ function argument.integer(value, n, name, level)
   return math.tointeger(value) or argument.fail(n, name, level, "number has no integer representation")
 end
 
+--- Checks the reason of `leave`.
+function argument.reason(value)
+  if value == nil then return nil end
+  local reason = argument.integer(value, 2, "leave", 0)
+  if reason < 0 or reason > 255 then
+    argument.fail(2, "leave", 0, "reason must be 0 to 255, got %s", tostring(value))
+  end
+  return reason
+end
+
 -- copies: table -> its copy, since a table may contain itself.
 local function copy(value, copies)
   if type(value) ~= "table" then return value end

@@ -63,8 +63,9 @@ end
 -- Entities ----------------------------------------------------------------------------------------------------------
 
 --- Returns the result of `remove_entity`: a shard returns the life of the entity.
-function commands.leave(place, client, id)
+function commands.leave(place, client, id, reason)
   local ent = place:entity(client, id, "leave")
+  reason = argument.reason(reason)
   local view = views.drop(place, id)
   if view then place:note_end(view, client) end
   for _, rec in pairs(ent.nodes or {}) do
@@ -73,7 +74,7 @@ function commands.leave(place, client, id)
     place:note_end(rec, client)
   end
   clients.disown(place, id)
-  return place:remove_entity(id, ent, client)
+  return place:remove_entity(id, ent, client, reason)
 end
 
 function commands.set_kind(place, client, id, kind)

@@ -85,9 +85,9 @@ function Space:transfer(id, ent, client, former)
   if old ~= new then set_barred(self, ent, old, id, true) end
 end
 
-function Space:remove_entity(id, ent)
+function Space:remove_entity(id, ent, _, reason)
   unbar_all(self, id, ent)
-  self.core:leave(id)
+  self.core:leave(id, reason)
 end
 
 function Space:rekind(id, _, kind) methods.answered(methods.invoke(self.core, "set_kind", id, kind)) end

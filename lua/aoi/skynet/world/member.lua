@@ -382,7 +382,8 @@ local function forget_left(self)
   self.left_most = math.max(MOST_LEFT, 2 * self.left_count)
 end
 
-function requests.leave(self, id)
+function requests.leave(self, id, reason)
+  if argument.reason(reason) then argument.fail(2, "leave", 0, "a world passes no reason on") end
   local ok, life = self:ask_owner("leave", id)
   if not ok then return false, life end
   taking.forget(self, id)
