@@ -7,6 +7,7 @@ export type Value = boolean | number | string | Uint8Array
 export interface Place { id: Id; x: number; y: number; z?: number }
 export interface Appeared extends Place { kind: Id }
 export interface Touched { id: Id; kind: Id }
+/** Fields by name; without a prototype, so that each of its keys is a field that was sent: __proto__ may be one. */
 export interface State { id: Id; values: Record<string, Value> }
 
 /** What a message says, to be applied in this order; where `anew` is true, all that was known before is forgotten first. */

@@ -21,6 +21,8 @@
   const MOST_QUANTA = 2 ** 53
 
   const number = big => big >= -9007199254740992n && big <= 9007199254740992n ? Number(big) : big
+  // By name of a field: any name is one, __proto__ and constructor as well, and nothing is there that was not sent.
+  const named = values => Object.assign(Object.create(null), values)
   const fail = why => { throw new RangeError('no message of aoi.sync: ' + why) }
 
   class Reader {
@@ -194,7 +196,7 @@
 
     // The values of a record that are complete; parts of others wait in `parts`: Map id -> { name: { chunks, at } }.
     state(id, parts) {
-      const numbers = this.mask(), values = {}
+      const numbers = this.mask(), values = named()
       if (numbers.length === 0) fail('a record has unknown fields')
       for (const k of numbers) {
         const field = this.fields[k]
@@ -223,7 +225,7 @@
   // All of a text that is complete with this piece. A piece that does not go on where the last one ended is of a text whose
   // beginning was not read.
   function join(parts, id, name, piece) {
-    const waiting = Object.assign({}, parts.get(id)) // what is refused in the end changes nothing
+    const waiting = named(parts.get(id)) // what is refused in the end changes nothing
     const before = piece.offset === 0 ? { chunks: [], at: 0 } : waiting[name]
     delete waiting[name]
     parts.set(id, waiting)
@@ -292,15 +294,15 @@
       const news = read(bytes, this.parts)
       if (news.anew) this.known.clear()
       for (const id of news.gone) this.known.delete(id)
-      for (const it of news.appeared) this.known.set(it.id, Object.assign({ fields: {} }, it))
+      for (const it of news.appeared) this.known.set(it.id, { ...it, fields: named() })
       for (const it of news.moved) Object.assign(this.known.get(it.id) || {}, it)
       for (const it of news.touched) Object.assign(this.known.get(it.id) || {}, it)
-      for (const { id, values } of news.fields) Object.assign((this.known.get(id) || { fields: {} }).fields, values)
+      for (const { id, values } of news.fields) Object.assign((this.known.get(id) || {}).fields || {}, values)
       return news
     }
   }
 
-  const utf8 = new TextDecoder()
+  const utf8 = new TextDecoder('utf-8', { ignoreBOM: true }) // every byte counts
   const api = { read, Picture, text: bytes => utf8.decode(bytes) } // text: how strings are shown
   return api
 })

@@ -115,8 +115,12 @@ describe("js/aoi-sync.js", function()
   it("keeps a picture", function()
     if not node then return pending "node is not installed" end
     local space = aoi.new()
-    local s = sync.new(space, { quantum = 0.5 })
+    local s = sync.new(space, { quantum = 0.5, fields = {
+      { "__proto__", "u8" }, { "__defineGetter__", "u8" }, { "hp", "string" }, { "\239\187\191hp", "string" },
+    } })
     for id = 1, 3 do space:enter(id, id, 0, id) end
+    s:put(2, "__proto__", 7)
+    s:put(2, "\239\187\191hp", "\239\187\191x")
     s:add(1, 50)
     local said = {}
     local function tick() s:tick(function(_, message) said[#said + 1] = "'" .. message_text.hex(message) .. "'" end) end
@@ -128,8 +132,10 @@ describe("js/aoi-sync.js", function()
     local script = ([[
       const { Picture } = require("./js/aoi-sync.js"), p = new Picture();
       for (const m of [%s]) p.apply(Uint8Array.from(Buffer.from(m, "hex")));
-      console.log(JSON.stringify([...p.known.values()]))]]):format(table.concat(said, ","))
+      const known = [...p.known.values()];
+      console.log(JSON.stringify(known) + known[0].fields.constructor)]]):format(table.concat(said, ","))
     local output = process.run("node -e '" .. script:gsub("'", '"'):gsub("\n%s*", " ") .. "'")
-    assert.equal('[{"fields":{},"id":2,"kind":9,"x":7,"y":1}]\n', output)
+    assert.equal('[{"id":2,"kind":9,"x":7,"y":1,"fields":'
+      .. '{"__proto__":7,"\239\187\191hp":"\239\187\191x"}}]undefined\n', output)
   end)
 end)

@@ -7,10 +7,10 @@ local sync = require "aoi.sync"
 
 local make = {}
 
-local FIELDS = {
-  { "b", "bool" }, { "u8", "u8" }, { "u16", "u16" }, { "u32", "u32" }, { "i8", "i8" }, { "i16", "i16" },
-  { "i32", "i32" }, { "f32", "f32" }, { "f64", "f64" }, { "a8", "angle8" }, { "a16", "angle16" }, { "name", "string" },
-  { "bag", "bytes", own = true },
+local FIELDS = { -- some have names that mean something to a language
+  { "constructor", "bool" }, { "n", "u8" }, { "__index", "u16" }, { "u32", "u32" }, { "i8", "i8" }, { "i16", "i16" },
+  { "i32", "i32" }, { "f32", "f32" }, { "f64", "f64" }, { "a8", "angle8" }, { "a16", "angle16" },
+  { "__proto__", "string" }, { "hasOwnProperty", "bytes", own = true },
 }
 local IDS = { 1, 2, 3, 40, 500, 123456, 2147483648, 2 ^ 53 - 1, -7, math.maxinteger, math.mininteger }
 local KINDS = { 1, 2, 77, 1099511627776, -1, math.mininteger }
