@@ -3,6 +3,7 @@
 if not string.pack then return pending "arguments of a map and a world: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
+local methods = require "aoi.skynet.methods"
 local places = require "spec.support.places"
 
 local NAN, INF = 0 / 0, 1 / 0
@@ -81,6 +82,8 @@ local OURS = {
   { "join", { { id = 2, x = 1, y = 1, nodes = { { 1, -1 } } } }, "#3 to 'add_node' (radius must not be negative" },
   { "join", { { id = 2, x = 1, y = 1, view = { 5, { limmit = 1 } } } }, "#3 to 'add_client' (unknown option 'limmit'" },
   { "join", { { id = 2, x = 5, y = 5, view = 5 } }, "#1 to 'join' (view: table expected, got number)" },
+  { "join", { { id = 2, x = 5, y = 5, view = { 5, {}, 6 } } }, "#1 to 'join' (view: unknown field '3')" },
+  { "join", { { id = 2, x = 5, y = 5, nodes = { { 1, 5, {}, nil, nil, 5 } } } }, "(node 1: unknown field '6')" },
   { "join", { {} }, "#1 to 'enter' (integer expected, got " },
   { "join", { { id = 2 } }, "#2 to 'enter' (number expected, got " },
   { "join", { { id = 2, x = 5, y = 5, kind = false } }, "#4 to 'enter' (integer expected, got boolean)" },
@@ -187,6 +190,25 @@ local RIGHT = {
   { "ray", 0, 1, 9.5, 1, n = 3 }, { "ray", 50, 50, 50, 51 }, { "remove_wall", 1 }, { "leave", 2 },
 }
 
+-- Right calls that answer differently by place, or do not answer.
+local MORE = {
+  { "take_over", 1 }, { "knowers", 1 }, { "broadcast", 1, "" }, { "carrier", 1 }, { "passengers", 1 }, { "attach", 3 },
+  { "seen", 1, 5 }, { "listen", {} }, { "handlers_wait", "order" }, { "tick" }, { "flush" }, { "close" },
+  { "near_many", { 0, 0 }, 5 }, { "get_wall", 1 }, { "wall_many", {} }, { "where", 1 }, { "epoch" }, { "info" },
+  { "snapshot", type }, { "assign", 0, 0, 1, 1, 1 }, { "merge", 1, 2 }, { "split", 1 }, { "host", 1, "p1" },
+  { "drain", "p1" }, { "balance", false },
+}
+-- Methods that the list of aoi.skynet.methods does not have, or with fewer arguments: the most that they take.
+local OWN = {
+  join = 1, seen = 3, listen = 1, handlers_wait = 1, tick = 0, flush = 3, close = 0, near_many = 5, enter_many = 3,
+}
+local OF_WORLDS = { where = 1, epoch = 0, info = 0, snapshot = 1, assign = 5, merge = 2, split = 2, host = 2, drain = 1,
+                    balance = 2, on_late = 1 }
+for _, name in ipairs { "error", "refused", "resync", "close", "client", "broadcast", "taken", "view_lost", "late" } do
+  MORE[#MORE + 1] = { "on_" .. name, type }
+  OWN["on_" .. name] = name ~= "late" and 1 or nil
+end
+
 -- The position must be the caller's: ours.
 local function raised(space, name, arguments)
   local ok, err = pcall(function() space[name](space, table.unpack(arguments, 1, arguments.n or #arguments)) end)
@@ -243,6 +265,32 @@ for where, new in pairs(places) do
         for i, call in ipairs(RIGHT) do
           local n = select("#", space[call[1]](space, table.unpack(call, 2)))
           assert.equal(call.n or 0, n, ("%s, call %d"):format(call[1], i))
+        end
+      end)
+    end)
+
+    it("is an argument too many, also behind nil, of every method", function()
+      place.run(function(space)
+        local most, right = {}, {}
+        for _, list in ipairs { OWN, where == "world" and OF_WORLDS or nil } do
+          for name, n in pairs(list) do most[name] = n end
+        end
+        methods.each(function(name, arguments, values)
+          local _, n = arguments:gsub("%f[%w][%w_]+", "")
+          local _, heights = arguments:gsub("%f[%w]z%f[%W]", "")
+          most[name] = most[name] or n - heights + (values and 1 or 0)
+        end)
+        for _, list in ipairs { RIGHT, MORE } do
+          for _, call in ipairs(list) do right[call[1]] = table.move(call, 2, #call, 1, {}) end
+        end
+        for name, n in pairs(most) do
+          local arguments = assert(right[name], name)
+          arguments[n + 1], arguments.n = 5, n + 1
+          local text = raised(space, name, arguments)
+          if not text:find "attached in maps alone" then
+            text = text:gsub(" in 2 dimensions", "")
+            assert.equal(("bad argument #%d to '%s' (nothing expected, got number)"):format(n + 1, name), text)
+          end
         end
       end)
     end)

@@ -80,6 +80,11 @@ describe("the client library", function()
     raises("#1 to 'gate' (no service '.nobody')", library.gate, ".nobody")
     raises("#1 to 'stop' (no service '.nobody')", library.stop, ".nobody")
     raises("#1 to 'stop' (no service 'nil')", library.stop)
+    for name, most in pairs { start = 1, stop = 1, open = 3, gate = 1, info = 1, world = 1 } do
+      local arguments = { [most + 1] = 5 }
+      raises(("#%d to '%s' (nothing expected, got number)"):format(most + 1, name), library[name],
+        table.unpack(arguments, 1, most + 1))
+    end
     answer = { false, "unknown request 'shutdown'" }
     raises("#1 to 'stop' (a service of another node is stopped there)", library.stop, ".aoi")
     assert.is_nil(library.info(5), "nothing is left of a failure")

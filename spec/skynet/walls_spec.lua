@@ -117,9 +117,11 @@ for where, new in pairs { service = places.service, world = places.world } do
     it("need a map that was opened with them", function()
       begin()
       run(function(map) map:enter(1, 5, 5) end)
-      for _, name in ipairs { "wall", "wall_many", "open_wall", "ray", "walls" } do
+      for name, arguments in pairs {
+        wall = { 1, 2, 3, 4 }, wall_many = { { 1, 2, 3, 4 } }, open_wall = { 1 }, ray = { 1, 2, 3, 4 }, walls = {},
+      } do
         raises(("attempt to call '%s' where there are no walls: open it with sight = true"):format(name),
-          function(map) map[name](map, 1, 2, 3, 4) end)
+          function(map) map[name](map, table.unpack(arguments)) end)
       end
       raises("option 'sight' needs walls: open it with sight = true", function(map)
         map:add_node(1, 1, 12, {}, { sight = true })

@@ -280,10 +280,11 @@ static int end_flush(lua_State *L, int status, lua_KContext context) {
     return 0;
 }
 
-/* flush(map [, rows ...]): sends the unrouted rows.  With arguments, or if that fails, calls `otherwise` with them. */
+/* flush(map [, rows ...]): sends the unrouted rows.  With arguments, calls `otherwise` with them; without any, if that
+ * fails. */
 static int outbox_flush(lua_State *L) {
     outbox *o = outbox_upvalue(L);
-    if (lua_isnoneornil(L, 2)) {
+    if (lua_gettop(L) < 3 && lua_isnoneornil(L, 2)) {
         if (!o->unrouted.count && !o->drives) return 0;
         lua_pushvalue(L, lua_upvalueindex(FLUSH_SEND));
         take_message(L, o, &o->unrouted, o->drives);

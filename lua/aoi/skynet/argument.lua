@@ -11,6 +11,27 @@ function argument.fail(n, name, level, text, ...)
   error(("bad argument #%d to '%s' (%s)"):format(n, name, text:format(...)), level == 0 and 0 or level + 1)
 end
 
+--- Raises the core's error about an argument that is one too many; `...` are those from argument n on.
+function argument.nothing(n, name, level, ...)
+  for i = 1, select("#", ...) do
+    local kind = type((select(i, ...)))
+    if kind ~= "nil" then
+      argument.fail(n + i - 1, name, level == 0 and 0 or level + 1, "nothing expected, got %s", kind)
+    end
+  end
+end
+
+--- Makes methods of a class raise that error, unless it is closed. most: name -> how many arguments each takes.
+function argument.limit(class, most)
+  for name, n in pairs(most) do
+    local f = class[name]
+    class[name] = function(self, ...)
+      if select("#", ...) > n and not self.closed then argument.nothing(n + 1, name, 2, select(n + 1, ...)) end
+      return f(self, ...)
+    end
+  end
+end
+
 --- Returns the value as an integer; a float with a whole value is converted.
 function argument.integer(value, n, name, level)
   if math.type(value) == "integer" then return value end

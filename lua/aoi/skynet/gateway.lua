@@ -2,6 +2,7 @@
 -- service makes a link to the gate in each such space, which ends with the space.
 
 local Map = require "aoi.skynet.map"
+local argument = require "aoi.skynet.argument"
 local handlers_of = require "aoi.skynet.handlers"
 
 local Gate = {}
@@ -33,6 +34,7 @@ function Gate:close()
   pcall(self.client.request, self.client, "gate", false)
 end
 
+argument.limit(Gate, { close = 0 })
 handlers_of.setters(Gate, { "error", "resync", "close", "client", "broadcast" })
 
 return Gate

@@ -53,11 +53,12 @@ end
 
 --- Checks the arguments of add_node behind the area. Returns a table of handlers, and the options or nil. Errors carry
 -- the position of the caller of the function that calls this.
-function handlers.arguments(on_enter, on_leave, options)
+function handlers.arguments(on_enter, on_leave, options, ...)
+  argument.nothing(7, "add_node", 3, ...)
   if type(on_enter) == "table" and not callable(on_enter) then
     handlers.check_table(on_enter, 4, "add_node", 3)
     if on_leave == nil then return on_enter, check_options(options, 6) end
-    if options ~= nil then argument.fail(6, "add_node", 3, "nothing expected, got %s", type(options)) end
+    argument.nothing(6, "add_node", 3, options)
     return on_enter, check_options(on_leave, 5)
   elseif not callable(on_enter) then
     argument.fail(4, "add_node", 3, "function or table expected, got %s", type(on_enter))
@@ -71,7 +72,8 @@ end
 function handlers.setters(class, names)
   for _, name in ipairs(names) do
     local setter = "on_" .. name
-    class[setter] = function(self, f)
+    class[setter] = function(self, f, ...)
+      argument.nothing(2, setter, 2, ...)
       if not callable(f) then argument.fail(1, setter, 2, "function expected, got %s", type(f)) end
       self[name .. "_handler"] = f
     end

@@ -55,7 +55,8 @@ skynet.dispatch_message, watched = require "aoi.skynet.one_coroutine"(skynet.dis
   end)
 
 --- Starts an AOI service. options: as for aoi.skynet.service, by name. Returns its address.
-function library.start(options)
+function library.start(options, ...)
+  argument.nothing(2, "start", 2, ...)
   local words = {}
   for name, value in pairs(argument.options(1, "start", options, 2)) do
     local number, wrong = require("aoi.skynet.service_options").check(name, value)
@@ -170,7 +171,8 @@ local function address_for(name, service)
 end
 
 --- Ends a service: every client receives its last events, and all maps are closed.
-function library.stop(service)
+function library.stop(service, ...)
+  argument.nothing(2, "stop", 2, ...)
   if not skynet.call(address_for("stop", service), "lua", "shutdown") then -- through a relay
     argument.fail(1, "stop", 2, "a service of another node is stopped there")
   end
@@ -199,7 +201,8 @@ end
 --- Opens a space in the AOI service of that address or name, of that name on another node of the cluster ("node@name"),
 -- or in the caller's own service ("local"). options: engine, dimensions, cell, quantum; drive = true: this map's flush
 -- is the space's tick; for "local" also interval (1/100 s; 0: only `flush` and `tick` are ticks).
-function library.open(service, name, options)
+function library.open(service, name, options, ...)
+  argument.nothing(4, "open", 2, ...)
   argument.options(3, "open", options, 2)
   local address = service ~= "local" and address_for("open", service)
   if address then return opened(open_there(service, address, "open", name, options)) end
@@ -209,13 +212,15 @@ end
 --- Opens a gate: this service receives events of nodes and messages of client views that other clients of the AOI
 -- service send to it with `to`, without opening their maps. A gate has on_client, on_broadcast, on_resync, on_error,
 -- on_close, listen, handlers_wait and close.
-function library.gate(service)
+function library.gate(service, ...)
+  argument.nothing(2, "gate", 2, ...)
   local address = address_for("gate", service)
   return opened(open_there(service, address, "open_gate"))
 end
 
 --- Counters of the client library for that service, nil if it has none.
-function library.info(service)
+function library.info(service, ...)
+  argument.nothing(2, "info", 2, ...)
   local client = client_of(address_of(service))
   return client and client:info()
 end

@@ -14,10 +14,11 @@ local JOIN = { id = true, x = true, y = true, z = true, kind = true, nodes = tru
 local Map = {}
 Map.__index = Map
 
--- Called by `flush` with rows, or if sending has failed.
-local function flush_otherwise(map, rows, n, bad)
-  if rows ~= nil then
-    local ok, tell = map:put_rows("flush", rows, n, bad)
+-- Called by `flush` with its arguments, or without any if sending has failed.
+local function flush_otherwise(map, ...)
+  if select("#", ...) > 0 then
+    argument.nothing(4, "flush", 3, select(4, ...))
+    local ok, tell = map:put_rows("flush", ...)
     if not ok then error(tell, 3) end
     if map.outbox:count() == 0 and not map.drives or map:push(map.drives) then return tell() end
   end
@@ -122,9 +123,7 @@ local function explanation(ok, reason, text)
 end
 
 --- The result of `Space:explain`; `pending` means that the service sends an event about the pair with the next tick.
-function Map:explain(id, node, target)
-  return results(explanation(self:request("explain", id, node, target)))
-end
+function Map:explain(...) return results(explanation(self:request("explain", ...))) end
 
 local function near_many(map, rows, area, mask, buf, ends)
   local at = type(mask) == "table" and 3 or 4
@@ -169,9 +168,10 @@ end
 
 local function nothing() end
 
---- Moves all rows, or with `bad` those that are good: true, and what is to be called when they have been sent; or false
--- and an error of the method `name`.
+--- Moves all rows, of `flush` if there are any, or with `bad` those that are good: true, and what is to be called when
+-- they have been sent; or false and an error of the method `name`.
 function Map:put_rows(name, rows, n, bad)
+  if rows == nil and name == "flush" then return true, nothing end
   local skips, count, given = pcall(Map.skipping, name, n, bad)
   if not skips then return false, count end
   local list = given and {}
@@ -260,6 +260,16 @@ function Map:request_join(entity, nodes, handlers, view)
   return true
 end
 
+-- Checks arguments that come as a list of at most so many.
+local function check_list(list, most, what)
+  if type(list) ~= "table" then argument.fail(1, "join", 0, "%s: table expected, got %s", what, type(list)) end
+  for key in pairs(list) do
+    if not (math.type(key) == "integer" and key >= 1 and key <= most) then
+      argument.fail(1, "join", 0, "%s: unknown field '%s'", what, tostring(key))
+    end
+  end
+end
+
 local function join(map, entity)
   if type(entity) ~= "table" then argument.fail(1, "join", 0, "table expected, got %s", type(entity)) end
   for key in pairs(entity) do
@@ -270,15 +280,12 @@ local function join(map, entity)
   local nodes, handlers = {}, {}
   for i, n in ipairs(argument.options(1, "join", entity.nodes)) do
     local options
-    if type(n) ~= "table" then argument.fail(1, "join", 0, "node %d: table expected, got %s", i, type(n)) end
+    check_list(n, 5, "node " .. i)
     handlers[i], options = handlers_of.arguments(n[3], n[4], n[5])
     nodes[i] = { n[1], n[2], options }
   end
-  local view = entity.view
-  if view ~= nil and type(view) ~= "table" then
-    argument.fail(1, "join", 0, "view: table expected, got %s", type(view))
-  end
-  return map:request_join(entity, nodes, handlers, view)
+  if entity.view ~= nil then check_list(entity.view, 2, "view") end
+  return map:request_join(entity, nodes, handlers, entity.view)
 end
 
 --- Enters an entity with nodes and a client view in one request: { id =, x =, y = [, z =] [, kind =], nodes = { { node,
@@ -333,5 +340,8 @@ end
 -- on_view_lost   f(id, node): a node or, without `node`, the client view of that entity has ended, because the service
 --                named with `to` has ended or the entity was taken over from it; without it this is logged
 handlers_of.setters(Map, { "error", "refused", "resync", "close", "client", "broadcast", "taken", "view_lost" })
+
+argument.limit(Map, { near_many = 5, move_many = 3, tick = 0, close = 0, join = 1, listen = 1, seen = 3,
+                      handlers_wait = 1 })
 
 return Map

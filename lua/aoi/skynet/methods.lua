@@ -114,7 +114,7 @@ local function checked(name, n, i, first, ...)
 end
 
 -- Method -> the most arguments, without a table to fill. With z their number depends on the dimensions and is checked
--- by the core; methods of walls have to report a space without walls first.
+-- by the core.
 local MOST = setmetatable({}, { __index = function(most, name)
   local arguments = methods.find(name) or "z"
   local _, n = arguments:gsub("%S+", "")
@@ -122,20 +122,20 @@ local MOST = setmetatable({}, { __index = function(most, name)
   return most[name]
 end })
 
---- Raises the core's error about surplus arguments: not all methods are passed to it.
-function methods.no_more(name, ...)
-  local most = MOST[name]
-  for i = most + 1, select("#", ...) do
-    local kind = type((select(i, ...)))
-    local expected = i == most + 1 and select(2, methods.find(name)) and "table" or "nothing"
-    if kind ~= "nil" and kind ~= expected then argument.fail(i, name, 0, "%s expected, got %s", expected, kind) end
+-- Not all methods are passed to the core, which checks their number.
+local function check_surplus(name, ...)
+  local n, buf = MOST[name] + 1, (select(MOST[name] + 1, ...))
+  if buf ~= nil and select(2, methods.find(name)) then
+    if type(buf) ~= "table" then argument.fail(n, name, 0, "table expected, got %s", type(buf)) end
+    n = n + 1
   end
+  argument.nothing(n, name, 0, select(n, ...))
 end
 
 --- Returns the arguments of a method, ids as integers. Raises errors, also for surplus arguments, without a position.
 function methods.checked(name, ...)
   local n = INTEGERS[name]
-  if select("#", ...) > MOST[name] and not name:find "wall" then methods.no_more(name, ...) end
+  if select("#", ...) > MOST[name] then check_surplus(name, ...) end
   if n == 0 then return ... end
   return checked(name, n, 1, ...)
 end

@@ -6,9 +6,8 @@ local place = require "aoi.skynet.walls"
 
 local building = {}
 
-local function check(self, name, ...)
+local function check(self, name)
   if not self.has_sight then place.sight(self, name) end
-  methods.no_more(name, ...)
 end
 
 -- A wall as a sight stores it, with heights: true and the wall, or false and what is wrong.
@@ -50,7 +49,7 @@ end
 
 -- Asks the shard at that place: every shard has all walls.
 local function ask_near(self, name, ...)
-  check(self, name, ...)
+  check(self, name)
   local x, y = ...
   local is_place = math.type(x) and math.type(y) and x - x == 0 and y - y == 0
   local at = is_place and self.around(x, y, 0, 0)[1] or 1
@@ -61,8 +60,8 @@ end
 function building.add(requests)
   requests.wall, requests.wall_many = wall, wall_many
   for _, name in ipairs { "open_wall", "shut_wall", "remove_wall" } do
-    requests[name] = function(self, id, ...)
-      check(self, name, id, ...)
+    requests[name] = function(self, id)
+      check(self, name)
       return methods.done(building.propose(self, name, id))
     end
   end

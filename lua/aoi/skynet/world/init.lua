@@ -239,7 +239,8 @@ return function(connect)
 
   --- Opens a world, and waits until all its processes are there. The options are described in docs/world.md; a name
   -- alone is enough where another service of this process has opened it.
-  return function(options)
+  return function(options, ...)
+    argument.nothing(2, "world", 2, ...)
     local ok, member = pcall(open, options)
     if ok then return member end
     error(failures.reason(member), 2)

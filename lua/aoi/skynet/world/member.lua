@@ -432,11 +432,10 @@ end
 -- epoch, at its end. With `rows`, they are moved first; with `bad` as in `move_many`.
 function Member:flush(rows, n, bad)
   self:check_open()
-  local ok, tell = true, nil
-  if rows ~= nil then ok, tell = self:put_rows("flush", rows, n, bad) end
+  local ok, tell = self:put_rows("flush", rows, n, bad)
   if not ok then error(tell, 2) end
   if flush(self) == false then error(self.client:lose(), 2) end
-  if tell then tell() end
+  tell()
 end
 
 --- Waits for an epoch that contains all that this client has sent; returns how many events it received meanwhile.
@@ -549,5 +548,7 @@ function Member:info()
   end
   return info
 end
+
+argument.limit(Member, { flush = 3, tick = 0, close = 0, where = 1, epoch = 0, snapshot = 1, info = 0 })
 
 return Member

@@ -52,5 +52,7 @@ return function(member, requests)
     member[name] = function(self, ...)
       return methods.results(self:request(name, ...))
     end
+    argument.limit(member, { [name] = #kinds })
   end
+  argument.limit(member, { balance = 2 })
 end
