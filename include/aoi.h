@@ -22,7 +22,8 @@
  *
  * Results.  Every call changes the space completely or not at all: any result but AOI_OK means that nothing changed.
  * Events.   The library has no callbacks for events.  Events wait in a queue, in order and as net change, until taken.
- * Units.    Coordinates and radii are in world units, any finite double; there are no borders and no map size.
+ * Units.    Coordinates and radii are in world units, doubles of at most 2^50 either way; there is no map size.  Extents,
+ *           margins and offsets have the same limit; a radius may also be INFINITY where that is said.  Others: AOI_EVALUE.
  * Options.  The caller zeroes structures of options first; zero is always the default.
  * Threads.  One thread at a time uses a space, for questions too, because they write buffers of the space.  Different
  *           spaces are independent and may be used by different threads.
@@ -85,10 +86,10 @@ typedef struct aoi_node {
 
 enum {
     AOI_OK = 0,
-    AOI_ENOMEM,    /* the allocator refused */
-    AOI_EGONE,     /* a handle is stale or null; an id is not in the space */
-    AOI_EEXIST,    /* the id, or the node id on this entity, is already in use */
-    AOI_EVALUE,    /* a coordinate is not finite, an area has a fault (aoi_area_fault), an option is out of range */
+    AOI_ENOMEM, /* the allocator refused */
+    AOI_EGONE,  /* a handle is stale or null; an id is not in the space */
+    AOI_EEXIST, /* the id, or the node id on this entity, is already in use */
+    AOI_EVALUE, /* a coordinate is nan or beyond 2^50, an area has a fault (aoi_area_fault), an option is out of range */
     AOI_EATTACHED, /* the entity is attached, so that only its carrier moves it */
     AOI_ECHAIN     /* a chain of carriers is a cycle, or longer than AOI_MOST_CHAIN */
 };
@@ -127,11 +128,11 @@ typedef struct aoi_options {
 typedef struct aoi_area { /* fields that the shape does not use are not read */
     int shape;            /* AOI_SQUARE ... */
     uint64_t mask;        /* kinds that the area sees; AOI_ALL_KINDS for all */
-    double radius;        /* square, circle: >= 0, may be INFINITY; cylinder, sector: finite */
+    double radius;        /* square, circle: >= 0, may be INFINITY */
     double margin;        /* >= 0; a seen target leaves only outside the area grown by it; not for polygons */
     double keep;          /* square, circle, instead of margin: leave radius, >= radius; 0: none */
-    double extents[3];    /* box: half-extents, finite */
-    double half_height;   /* cylinder: finite; in 3D also sector and polygon, where INFINITY is any height */
+    double extents[3];    /* box: half-extents */
+    double half_height;   /* cylinder; in 3D also sector and polygon, where INFINITY is any height */
     double facing, angle; /* sector: radians, 0 is along +x, counter-clockwise; the whole opening, 0 < angle <= 2 pi */
     const double *points; /* polygon: x, y of 3 to 64 corners relative to the watcher, in either winding; copied */
     int corners;

@@ -281,7 +281,7 @@ function Sight:bush(points)
     low[axis], high[axis] = math.min(low[axis], v), math.max(high[axis], v)
   end
   if n % 2 ~= 0 or n < 6 or n > 128 then checks.fail(1, "bush", "x and y of 3 to 64 corners expected") end
-  local x, y = low[1] / 2 + high[1] / 2, low[2] / 2 + high[2] / 2 -- sums may overflow
+  local x, y = (low[1] + high[1]) / 2, (low[2] + high[2]) / 2
   local corners = {}
   for i = 1, n do corners[i] = points[i] - (i % 2 == 1 and x or y) end
   local id = reserved.entity(space, x, y, checks.dimensions(space) == 3 and 0 or nil)

@@ -203,11 +203,11 @@ static inline double random_coordinate(void) {
     if (k < 90) return v * 0.1;
     if (k < 95) return v * 1000;
     if (k < 98) return v * 1e9;
-    return v * 1e290;
+    return v * 1e14;
 }
 
 static inline double random_radius(void) {
-    static const double radii[] = {0, 0.1, 0.5, 1, 1, 2, 2, 3, 4, 5, 8, 13, 100, 4000, 1e6, 1e12, 1e300, INFINITY};
+    static const double radii[] = {0, 0.1, 0.5, 1, 1, 2, 2, 3, 4, 5, 8, 13, 100, 4000, 1e6, 1e12, 0x1p50, INFINITY};
     return radii[random_below(sizeof radii / sizeof *radii)];
 }
 
@@ -227,7 +227,7 @@ static inline aoi_area random_area(void) {
                   .layers = random_below(4),
                   .silent = random_below(20) == 0,
                   .user_data = random_below(5)};
-    if (random_below(3) == 0) a.keep = a.radius + random_radius();
+    if (random_below(3) == 0) a.keep = fmax(a.radius, random_radius());
     if (random_below(3)) return a;
     uint32_t polygon = random_below(3);
     a.shape = (int)random_below(AOI_POLYGON + 1);

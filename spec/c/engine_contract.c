@@ -519,8 +519,8 @@ static void move_many(void) {
 /* ---- histories --------------------------------------------------------------------------------------------------- */
 
 static void open_mock(const aoi_engine_class *class, int dims, int history) {
-    static const double scales[] = {1, 16, 0.1, 1, 0x1p-40, 1e12, 1, 3, 1e-12, 1, 1e150, 7};
-    static const double origins[] = {0, -20, 5, 1e6, 0, -1e12, 0x1p30, 1e9, 0, -0x1p52, 0, 1e17};
+    static const double scales[] = {1, 16, 0.1, 1, 0x1p-40, 1e12, 1, 3, 1e-12, 1, 0x1p40, 7};
+    static const double origins[] = {0, -20, 5, 1e6, 0, -1e12, 0x1p30, 1e9, 0, -0x1p49, 0, 1e15};
     memset(&m, 0, sizeof m);
     m.w.memory.alloc = host_alloc;
     m.w.dims = dims;

@@ -16,9 +16,9 @@ static double lattice(void) {
 }
 
 static double extreme(void) {
-    static const double some[] = {0,       1,        -1,        1e15,       1e16 + 2,  1e300,
-                                  -1e300,  DBL_MAX,  -DBL_MAX,  1e154,      1e-160,    -1e-170,
-                                  DBL_MIN, -DBL_MIN, 0x1p-1074, -0x1p-1074, 0x1p-1073, 0x1p-537};
+    static const double some[] = {0,       1,        -1,        1e15,       1e15 + 0.125, 0x1p50,
+                                  -0x1p50, 0x1p49,   -1e12,     1e9,        1e-160,       -1e-170,
+                                  DBL_MIN, -DBL_MIN, 0x1p-1074, -0x1p-1074, 0x1p-1073,    0x1p-537};
     return some[random_below(sizeof some / sizeof *some)];
 }
 
@@ -52,7 +52,7 @@ static double aside(int scene, double w, const aoi_area *a) {
     double t = random_below(4) == 0 ? coordinate(scene) : w + (random_below(2) ? by : -by);
     if (random_below(2)) t = w + by * (double)random_below(1000) / 999;
     for (uint32_t steps = random_below(4); steps > 0; steps--) t = nextafter(t, random_below(2) ? DBL_MAX : -DBL_MAX);
-    return isfinite(t) ? t : w;
+    return fabs(t) <= AOI_FARTHEST ? t : w;
 }
 
 static bool within(double w, double t, double reach) {

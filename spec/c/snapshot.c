@@ -127,7 +127,7 @@ static uint32_t sum_of_brute_force(int dims, bool deferred) {
 
 /* Whatever the compiler, the processor and its words. */
 static void the_bytes_are_the_same_on_every_machine(void) {
-    static const uint32_t sums[2][2] = {{0xc0e151c2, 0xf01ba116}, {0x3c081adc, 0x47c440a5}};
+    static const uint32_t sums[2][2] = {{0x74315704, 0x74be5040}, {0x47871c48, 0x314cfe46}};
     uint64_t kept = random_state;
     for (int dims = 2; dims <= 3; dims++)
         for (int deferred = 0; deferred < 2; deferred++) {

@@ -418,7 +418,7 @@ static void mutations(void) {
         aoi_message m = {0};
         EXPECT(aoi_sync_open(s, &(aoi_sync_options){.quantum = quanta[q]}, &y) == AOI_OK);
         for (int64_t id = 0; id < 20; id++) enter(s, id * id * id, (double)id);
-        enter(s, INT64_MIN, 1e300);
+        enter(s, INT64_MIN, 0x1p50);
         EXPECT(aoi_sync_add(y, aoi_find(s, 0), &(aoi_area){.radius = INFINITY, .mask = 1}, NULL) == AOI_OK);
         EXPECT(aoi_sync_begin(y) == AOI_OK && aoi_sync_next(y, &m) == AOI_OK && m.size && m.size < sizeof bytes);
         size_t size = m.size;

@@ -25,7 +25,7 @@ local AREAS = {
 -- Where places are: `unit` apart, from `offset` on. Where the offset is large, the sums of the rule are rounded.
 local MAPS = {
   { unit = 1, offset = -50 }, { unit = 0.1, offset = 0 }, { unit = 0.3, offset = 2 ^ 48 },
-  { unit = 1, offset = 2 ^ 53 }, { unit = 1e-160, offset = 0 }, { unit = 1e200, offset = 0 },
+  { unit = 0.25, offset = 2 ^ 49 }, { unit = 1e-160, offset = 0 }, { unit = 2 ^ 42, offset = 0 },
 }
 
 local function scaled(area, unit)

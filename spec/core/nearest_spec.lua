@@ -31,7 +31,7 @@ for _, engine in ipairs(aoi.engines()) do
         if dimensions == 2 then space:enter(id, q[1], q[2], q.kind) else space:enter(id, q[1], q[2], q[3], q.kind) end
       end
       for step = 1, STEPS do
-        local p = { random { 430, 820, 1e4, -1e5, 1e300, 600, 400 }, random { 10, 20, -3e4, 0 }, random { 0, 15, 500 } }
+        local p = { random { 430, 820, 1e4, -1e5, 1e15, 600, 400 }, random { 10, 20, -3e4, 0 }, random { 0, 15, 500 } }
         local n, mask = random { 0, 1, 2, 10, 50, 299, 400 }, random { 1, 2, false } or nil
         local radius = random { math.huge, math.huge, 25, 1000, 0 }
         local list, count

@@ -83,6 +83,7 @@ describe("a recording", function()
     { "an exponent without digits", head .. "2,5,1e,3\n", "3: x is not a number: '1e'" },
     { "a huge coordinate", head .. "2,5,2,1e999\n", "3: y is too large: '1e999'" },
     { "a huge height", "t,id,x,y,z\n1,2,3,4,-1e309\n", "2: z is too large: '-1e309'" },
+    { "a coordinate beyond 2^50", head .. "2,5,2,1125899906842625\n", "3: y is too large: '1125899906842625'" },
     { "a huge time", head .. "1e309,5,2,3\n", "3: t is too large: '1e309'" },
     { "a fractional id", head .. "2,5.5,2,3\n", "3: id is not an integer: '5.5'" },
     { "an id in floating point", head .. "2,1e3,2,3\n", "3: id is not an integer: '1e3'" },

@@ -448,12 +448,12 @@ describe("sights:", function()
     refused("bad argument #4 to 'wall' (number expected, got no value)", "wall", 1, 2)
     refused("bad argument #2 to 'wall' (finite number expected, got nan)", "wall", 0 / 0, 0, 0, 0)
     local far = 2 ^ 50 + 1
-    refused("bad argument #5 to 'wall' (coordinate within 2^50 of 0 expected, got ", "wall", 0, 0, 1, -far)
+    refused("bad argument #5 to 'wall' (number of at most 2^50 either way expected, got ", "wall", 0, 0, 1, -far)
     for i = 1, 4 do
       for _, v in ipairs { far, -1e200, 1e308 } do
         local ends = { 0, 0, 1, 1 }
         ends[i] = v
-        local what = ("bad argument #%d to 'ray' (coordinate within 2^50 of 0 expected, got "):format(i + 1)
+        local what = ("bad argument #%d to 'ray' (number of at most 2^50 either way expected, got "):format(i + 1)
         refused(what, "ray", unpack(ends))
       end
     end

@@ -117,7 +117,7 @@ end
 
 function calls.jump(self, id)
   local x, y, z = self:place()
-  if self.random(12) == 1 then x = x * 1e300 end
+  if self.random(12) == 1 then x = x * 1e9 end
   if self.random(12) == 1 then y = y + 1e9 end
   if z then self.space:move(id, x, y, z) else self.space:move(id, x, y) end
 end

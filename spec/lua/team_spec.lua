@@ -417,7 +417,7 @@ describe("teams:", function()
     for i = 1, 130 do many[i] = i end
     assert.is_false(pcall(sight.bush, sight, many))
     assert.equal(1, space:count())
-    sight:bush { 1e308, 0, 1.5e308, 0, 1.5e308, 1 }
+    sight:bush { 1e14, 0, 1e15, 0, 1e15, 1 }
     assert.equal(2, space:count())
   end)
 

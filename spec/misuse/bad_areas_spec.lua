@@ -117,6 +117,20 @@ local function cases(d)
       end
     end
   end
+  local large = 2 ^ 50 * (1 + 2 ^ -52)
+  case("extents must be at most 2^50", box(unpack({ large, 1, 1 }, 1, d)))
+  case("radius must be at most 2^50, got 1.1258999068426e+15", sector { radius = large })
+  case("margin must be at most 2^50", sector { margin = large })
+  if d == 3 then case("half_height must be at most 2^50", sector { half_height = large }) end
+  for _, shape in ipairs { "square", "circle" } do
+    case("radius must be at most 2^50 or infinite", { shape = shape, radius = large })
+    case("keep must be at most 2^50 or infinite", { shape = shape, radius = 1, keep = 2.5 * large })
+    case("margin must be at most 2^50", { shape = shape, radius = 1, margin = large })
+    case("margin must be at most 2^50", { shape = shape, radius = 1, margin = huge })
+  end
+  local far = regular(4)
+  far[3] = -large
+  case("points must be at most 2^50 either way", polygon(far))
   for _, value in ipairs { 0, -1, 2 * pi + 1e-15, 7, nan, huge, -huge } do
     case("angle must be greater than 0 and at most 2 pi", sector { angle = value })
   end

@@ -17,6 +17,9 @@ local M = {
   whole = "number has no integer representation",
   number = "number expected, got %s",
   finite = "finite number expected, got %s",
+  limit = "number of at most 2^50 either way expected, got %s",
+  keep_limit = "keep must be at most 2^50 or infinite, got %s",
+  radius_limit = "radius must be at most 2^50 or infinite, got %s",
   radius = "radius must not be negative or nan",
   keep = "keep must not be less than radius",
   area = "number or table expected, got %s",
@@ -87,6 +90,8 @@ local function cases(d)
       case(bad(axis + 1, name, M.finite, "nan"), with(-nan))
       case(bad(axis + 1, name, M.finite, "inf"), with(huge))
       case(bad(axis + 1, name, M.finite, "-inf"), with(-huge))
+      case(bad(axis + 1, name, M.limit, tostring(1e16)), with(1e16))
+      case(bad(axis + 1, name, M.limit, tostring(-1e16)), with(-1e16))
       case(bad(axis + 1, name, M.number, "string"), with "1")
       case(bad(axis + 1, name, M.number, "table"), with {})
       case(bad(axis + 1, name, M.number, "boolean"), with(true))
@@ -115,6 +120,18 @@ local function cases(d)
   case(bad(1, "enter", M.duplicate_entity, 1), function(s) s:enter(1, 0, 0, 0) end)
   case(bad(1, "move", M.no_entity, 99), function(s) s:move(99, 0, 0, 0) end)
   case(bad(1, "move", M.no_entity, -99), function(s) s:move(-99, 0, 0, 0) end)
+
+  -- beyond 2^50
+  local beyond = 2 ^ 50 * (1 + 2 ^ -52)
+  local got, z = tostring(beyond), d == 3 and 0 or nil
+  case(bad(1, "move_many", M.row:format(1, M.limit), got), function(s) s:move_many { 1, 0, beyond, z } end)
+  case(bad(2, "set_extent", M.limit, got), function(s) s:set_extent(1, beyond) end)
+  case(bad(3, "attach", M.limit, got), function(s) s:attach(2, 1, beyond, 0, z) end)
+  case(bad(3, "add_node", M.radius_limit, got), function(s) s:add_node(1, 9, beyond) end)
+  case(bad(3, "set_radius", M.radius_limit, got), function(s) s:set_radius(1, 7, beyond) end)
+  case(bad(4, "set_radius", M.keep_limit, got), function(s) s:set_radius(1, 7, 1, beyond) end)
+  local near = d == 2 and function(s) s:near(0, 0, beyond) end or function(s) s:near(0, 0, 0, beyond) end
+  case(bad(d + 1, "near", M.radius_limit, got), near)
 
   -- calls that name an entity
   case(bad(1, "leave", M.no_entity, 99), function(s) s:leave(99) end)

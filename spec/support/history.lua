@@ -21,10 +21,10 @@ local unpack = table.unpack or unpack -- luacheck: ignore
 
 -- Scenarios: where entities stand and how far nodes look --------------------------------------------------------------
 
-local tiny, big = 2 ^ -1074, 2 ^ 1023 * (2 - 2 ^ -52)
+local tiny, big = 2 ^ -1074, 2 ^ 50 -- the largest coordinate
 local extremes = {
-  0, -0.0, 1, -1, 1e15, 1e15 + 1, -1e15, 1e16, 1e16 + 2, 1e300, -1e300, 2e300, big, -big, big / 2, tiny, -tiny,
-  2 * tiny, 1e-160, -1e-170, 2 ^ -537, 1e154, -1e154,
+  0, -0.0, 1, -1, 1e15, 1e15 + 1 / 8, -1e15, 1 / 16, big, -big, big / 2, tiny, -tiny, 2 * tiny, 1e-160, -1e-170,
+  2 ^ -537, 1e9, -1e9,
 }
 
 -- ids: how many there are; full: all of them are there from the beginning, else two thirds; slow: times as slow.
@@ -92,7 +92,7 @@ local function goal(o, random)
 end
 
 local function leave_radius(o, random, radius)
-  return random(3) == 1 and radius + o.scenario.radius(random) or nil
+  return random(3) == 1 and random_area.sum(radius, o.scenario.radius(random)) or nil
 end
 
 local function area(o, random) return random_area.make(random, o.scenario, o.dimensions, masks) end
@@ -149,7 +149,7 @@ function Play:target(id, to)
   local p = {}
   for axis = 1, #at do
     p[axis] = at[axis] + to.step[axis]
-    if p[axis] - p[axis] ~= 0 then p[axis] = at[axis] end   -- beyond the largest double
+    if math.abs(p[axis]) > big then p[axis] = at[axis] end
   end
   return p
 end

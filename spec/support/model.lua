@@ -203,12 +203,12 @@ local function carry(self, e, touched)
   end
 end
 
--- Whether it may move there: it is not attached, and takes nothing that it carries to no finite place.
+-- Whether it may move there: it is not attached, and takes nothing that it carries beyond 2^50.
 function Model:may_move(id, position, on_top)
   local e = entity(self, id)
   if e.carrier and not on_top then return false end
   for axis = 1, self.dimensions do
-    if position[axis] - position[axis] ~= 0 then return false end
+    if math.abs(position[axis]) > 2 ^ 50 then return false end
   end
   for _, p in pairs(self.entities) do
     if p.carrier == e then

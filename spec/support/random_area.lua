@@ -25,6 +25,12 @@ function random_area.facing(random)
   return random { random(17) * pi / 4 - 2 * pi, random(17) * pi / 4 - 2 * pi, random() * 20 - 10, 1e6 }
 end
 
+-- A leave radius, which is at most 2^50 or infinite.
+function random_area.sum(radius, more)
+  local sum = radius + more
+  return sum < huge and math.min(sum, 2 ^ 50) or sum
+end
+
 local makers = {}
 
 function makers.square(random, scenario)
@@ -62,8 +68,8 @@ end
 
 -- So large in the plane that a margin is lost to rounding there, and not in height.
 local function widen(area)
-  if area.extents then area.extents[1], area.extents[2] = 1e20, 1e20
-  elseif area.radius then area.radius = 1e20 end
+  if area.extents then area.extents[1], area.extents[2] = 2 ^ 50, 2 ^ 50
+  elseif area.radius then area.radius = 2 ^ 50 end
 end
 
 -- One area of any shape; a number now and then. `masks`: what a mask may be.
@@ -77,9 +83,9 @@ function random_area.make(random, scenario, dimensions, masks)
   if random(10) == 1 then widen(area) end
   local grown = random { "margin", "keep", "none", "none" }
   local round = shape == "square" or shape == "circle"
-  if grown == "keep" and round then area.keep = area.radius + scenario.radius(random)
+  if grown == "keep" and round then area.keep = random_area.sum(area.radius, scenario.radius(random))
   elseif grown ~= "none" and shape ~= "polygon" then
-    area.margin = round and scenario.radius(random) or finite(random, scenario)
+    area.margin = finite(random, scenario)
   end
   if random(3) == 1 then area.mask = random(masks) end
   if random(6) == 1 then area.label = random { "a", "of several letters" } end

@@ -10,9 +10,14 @@
 #include <float.h>
 #include <math.h>
 
+#include "aoi.h"
 #include "base/hash_index.h"
 
 #define AOI_CELL_MOST (1 << 30)
+
+static inline bool aoi_is_coordinate(double v) { /* also for lengths: nan is none */
+    return v >= -AOI_FARTHEST && v <= AOI_FARTHEST;
+}
 
 typedef struct aoi_span { /* cells, bounds included */
     int32_t x0, y0, x1, y1;

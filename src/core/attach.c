@@ -44,7 +44,7 @@ void aoi_unseat(aoi_space *s, uint32_t entity) {
 static bool carried_to(const aoi_space *s, const double *carrier, const double *offset, double *to) {
     to[2] = 0;
     for (int a = 0; a < s->world.dims; a++) to[a] = carrier[a] + offset[a];
-    return aoi_finite(s, to);
+    return aoi_is_place(s, to);
 }
 
 int aoi_stage_passengers(aoi_space *s, size_t *n) {
@@ -74,7 +74,7 @@ static bool passengers_fit(const aoi_space *s, uint32_t carrier, const double *a
 int aoi_move_fault(const aoi_space *s, const aoi_row *row) {
     uint32_t e = aoi_slot_of_id(s, row->id);
     if (e == AOI_NONE) return AOI_EGONE;
-    if (!aoi_finite(s, row->pos)) return AOI_EVALUE;
+    if (!aoi_is_place(s, row->pos)) return AOI_EVALUE;
     if (aoi_is_attached(s, e)) return AOI_EATTACHED;
     return passengers_fit(s, e, row->pos) ? AOI_OK : AOI_EVALUE;
 }
@@ -118,7 +118,7 @@ static void seat_on(aoi_space *s, uint32_t entity, uint32_t carrier, const doubl
 int aoi_restore_seat(aoi_space *s, uint32_t entity, uint32_t carrier, const double *offset) {
     const aoi_entity_record *e = s->world.entities;
     double to[3];
-    if (!aoi_finite(s, offset) || !carried_to(s, e[carrier].pos, offset, to)) return AOI_EVALUE;
+    if (!aoi_is_place(s, offset) || !carried_to(s, e[carrier].pos, offset, to)) return AOI_EVALUE;
     if (!aoi_same_place(s->world.dims, to, e[entity].pos)) return AOI_EVALUE;
     if (!may_attach(s, entity, carrier)) return AOI_ECHAIN;
     if (!seats_ready(s, entity > carrier ? entity : carrier)) return AOI_ENOMEM;
@@ -135,7 +135,7 @@ static int attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const 
         free_seats(s);
         return AOI_OK;
     }
-    if (!aoi_finite(s, offset) || !carried_to(s, aoi_position_now(s, c), offset, to)) return AOI_EVALUE;
+    if (!aoi_is_place(s, offset) || !carried_to(s, aoi_position_now(s, c), offset, to)) return AOI_EVALUE;
     if (!may_attach(s, e, c)) return AOI_ECHAIN;
     if (!seats_ready(s, e > c ? e : c)) return AOI_ENOMEM;
     int result = aoi_move_with_passengers(s, e, to);

@@ -30,7 +30,7 @@ int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *
         *bad = first + i;
         if (staged[i] == AOI_NONE) staged[i] = aoi_slot_of_id(s, ids[i]);
         if (staged[i] == AOI_NONE) return AOI_EGONE;
-        if (!aoi_finite(s, aoi_staged(s, first + i))) return AOI_EVALUE;
+        if (!aoi_is_place(s, aoi_staged(s, first + i))) return AOI_EVALUE;
         if (aoi_is_attached(s, staged[i])) return AOI_EATTACHED;
     }
     return AOI_OK;
@@ -109,7 +109,7 @@ static int enter_rows(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind
     if (!bad) bad = &ignored;
     for (*bad = 0; *bad < n; ++*bad) {
         if (aoi_slot_of_id(s, rows[*bad].id) != AOI_NONE) return AOI_EEXIST;
-        if (!aoi_finite(s, rows[*bad].pos)) return AOI_EVALUE;
+        if (!aoi_is_place(s, rows[*bad].pos)) return AOI_EVALUE;
     }
     if (!aoi_begin(s)) return AOI_ENOMEM;
     for (i = 0; i < n && (result = enter_row(s, rows + i, kind, !by_node)) == AOI_OK;) i++;

@@ -56,7 +56,7 @@ static const char *check_entities(aoi_space *s) {
         const aoi_entity_record *r = w->entities + e;
         if (!aoi_is_live(r->generation)) continue;
         live++;
-        if (!aoi_finite(s, r->pos)) return aoi_wrong(s, "entity %lld has no finite position", (long long)r->id);
+        if (!aoi_is_place(s, r->pos)) return aoi_wrong(s, "entity %lld has no position", (long long)r->id);
         if (aoi_slot_of_id(s, r->id) != e) return aoi_wrong(s, "entity %lld is not found by its id", (long long)r->id);
         if (r->mover != AOI_NONE) return aoi_wrong(s, "entity %lld is left over from a batch", (long long)r->id);
         for (uint32_t n = r->nodes; n != AOI_NONE; n = w->nodes[n].next) {

@@ -57,7 +57,7 @@ static int set_looks(aoi_space *s, uint32_t e, const aoi_looks *is) {
 static int change_looks(aoi_space *s, aoi_entity handle, int what, uint64_t bits, double extent) {
     uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
-    if (!(extent >= 0) || isinf(extent)) return AOI_EVALUE;
+    if (!(extent >= 0 && aoi_is_coordinate(extent))) return AOI_EVALUE;
     aoi_looks is = aoi_looks_of(s, e);
     if (what == AOI_CALL_SET_KIND) is.kind = bits;
     else if (what == AOI_CALL_SET_LAYERS) is.layers = bits;

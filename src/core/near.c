@@ -49,7 +49,7 @@ int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_
     aoi_world *w = &s->world;
     aoi_area_state is;
     double reach[2];
-    if (!aoi_finite(s, pos) || aoi_area_fault(w->dims, area) || area->outside) return AOI_EVALUE;
+    if (!aoi_is_place(s, pos) || aoi_area_fault(w->dims, area) || area->outside) return AOI_EVALUE;
     if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, area, &is)) return AOI_ENOMEM;
     aoi_near_reach(&is, reach);
     aoi_find_targets(s, pos, reach);
@@ -131,7 +131,7 @@ static bool find_nearest(aoi_space *s, const double *pos, size_t n, double radiu
 int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
                 size_t *count) {
     size_t found = 0;
-    if (!aoi_finite(s, pos) || !(radius >= 0)) return AOI_EVALUE;
+    if (!aoi_is_place(s, pos) || !(radius >= 0) || (radius > AOI_FARTHEST && !isinf(radius))) return AOI_EVALUE;
     if (!aoi_settle(s)) return AOI_ENOMEM;
     if (n && !find_nearest(s, pos, n, radius, mask, &found)) s->world.failed = true;
     if (!aoi_answer_ready(s, found, false)) return AOI_ENOMEM;

@@ -350,7 +350,7 @@ int aoi_near_many(aoi_space *s, const double *places, size_t n, const aoi_area *
     double reach[2];
     if (aoi_area_fault(w->dims, area) || area->outside || n >= AOI_NONE) return AOI_EVALUE;
     for (size_t i = 0; i < n; i++)
-        if (!aoi_finite(s, places + i * (size_t)w->dims)) return AOI_EVALUE;
+        if (!aoi_is_place(s, places + i * (size_t)w->dims)) return AOI_EVALUE;
     if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, area, &is)) return AOI_ENOMEM;
     aoi_near_reach(&is, reach);
     bool done = AOI_GROW(&w->memory, t->places, t->place_cap, n) &&

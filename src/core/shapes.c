@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/lattice.h"
 #include "core/rule.h"
 
 #define TWO_PI 6.283185307179586476925
@@ -128,22 +129,33 @@ bool aoi_shape_holds(int dims, int shape, const aoi_area_record *a, const double
 
 /* ---- areas in and out -------------------------------------------------------------------------------------------- */
 
-static bool is_length(double v) { /* finite and not negative */
-    return v >= 0 && isfinite(v);
+#define LENGTH_FAULT(v, name)                                                                                          \
+    (!((v) >= 0 && isfinite(v)) ? name " must be finite and not negative"                                              \
+     : (v) > AOI_FARTHEST       ? name " must be at most 2^50"                                                         \
+                                : NULL)
+
+static bool is_radius(double v) { /* of squares and circles, if not negative */
+    return v <= AOI_FARTHEST || isinf(v);
 }
 
 static const char *polygon_fault(const aoi_area *a) {
     if (a->corners < 3 || a->corners > AOI_MOST_CORNERS || !a->points) return "points must have 3 to 64 corners";
     for (int i = 0; i < 2 * a->corners; i++)
-        if (!isfinite(a->points[i])) return "points must be finite numbers";
+        if (!aoi_is_coordinate(a->points[i]))
+            return isfinite(a->points[i]) ? "points must be at most 2^50 either way" : "points must be finite numbers";
     return NULL;
 }
 
 static const char *square_fault(const aoi_area *a) {
     if (!(a->radius >= 0)) return "radius must not be negative or nan";
     if (a->keep != 0 && a->margin != 0) return "keep and 'margin' exclude each other";
+    if (!is_radius(a->radius)) return "radius must be at most 2^50 or infinite";
     if (!(a->margin >= 0)) return "margin must not be negative or nan";
+    if (!aoi_is_coordinate(a->margin)) return "margin must be at most 2^50";
     if (a->keep != 0 && !(a->keep >= a->radius)) return "keep must not be less than radius";
+    /* the sum of a radius and a margin, which is the keep that is read back, may be nearly twice as large */
+    if (!is_radius((a->keep != 0 ? a->keep : a->radius + a->margin) / 2))
+        return "keep must be at most 2^50 or infinite";
     return NULL;
 }
 
@@ -153,14 +165,16 @@ const char *aoi_area_fault(int dims, const aoi_area *a) {
     unsigned needs = aoi_shape_needs(a->shape, dims), takes = aoi_shape_takes(a->shape, dims);
     if (dims < shape_classes[a->shape].least_dims) return "shape cylinder needs 3 dimensions";
     if (a->shape == AOI_SQUARE || a->shape == AOI_CIRCLE) return square_fault(a);
-    if ((needs & AOI_FIELD_RADIUS) && !is_length(a->radius)) return "radius must be finite and not negative";
-    if (takes & AOI_FIELD_MARGIN ? !is_length(a->margin) : a->margin != 0)
-        return takes & AOI_FIELD_MARGIN ? "margin must be finite and not negative" : "margin is not for polygons";
-    for (int i = 0; i < dims && (needs & AOI_FIELD_EXTENTS); i++)
-        if (!is_length(a->extents[i])) return "extents must be finite and not negative";
-    if ((needs & AOI_FIELD_HALF_HEIGHT) && !is_length(a->half_height))
-        return "half_height must be finite and not negative";
-    if ((takes & AOI_FIELD_HALF_HEIGHT) && !(a->half_height >= 0)) return "half_height must not be negative or nan";
+    const char *fault = needs & AOI_FIELD_RADIUS ? LENGTH_FAULT(a->radius, "radius") : NULL;
+    if (!fault && takes & AOI_FIELD_MARGIN) fault = LENGTH_FAULT(a->margin, "margin");
+    for (int i = 0; i < dims && (needs & AOI_FIELD_EXTENTS) && !fault; i++)
+        fault = LENGTH_FAULT(a->extents[i], "extents");
+    if (fault) return fault;
+    if (!(takes & AOI_FIELD_MARGIN) && a->margin != 0) return "margin is not for polygons";
+    const bool high = takes & AOI_FIELD_HALF_HEIGHT, any = high && !(needs & AOI_FIELD_HALF_HEIGHT);
+    if (any && !(a->half_height >= 0)) return "half_height must not be negative or nan";
+    if (high && !(any && isinf(a->half_height))) fault = LENGTH_FAULT(a->half_height, "half_height");
+    if (fault) return fault;
     if ((needs & AOI_FIELD_FACING) && !isfinite(a->facing)) return "facing must be finite";
     if ((needs & AOI_FIELD_ANGLE) && !(a->angle > 0 && a->angle <= TWO_PI))
         return "angle must be greater than 0 and at most 2 pi radians";

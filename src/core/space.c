@@ -141,8 +141,8 @@ aoi_entity aoi_find(const aoi_space *s, int64_t id) {
     return e == AOI_NONE ? (aoi_entity){0, 0} : (aoi_entity){e, s->world.entities[e].generation};
 }
 
-bool aoi_finite(const aoi_space *s, const double *pos) {
-    return isfinite(pos[0]) && isfinite(pos[1]) && (s->world.dims < 3 || isfinite(pos[2]));
+bool aoi_is_place(const aoi_space *s, const double *pos) {
+    return aoi_is_coordinate(pos[0]) && aoi_is_coordinate(pos[1]) && (s->world.dims < 3 || aoi_is_coordinate(pos[2]));
 }
 
 /* Makes a record for the entity and adds it to the index of ids only. */
@@ -236,7 +236,7 @@ void aoi_release_storage(aoi_space *s) {
 /* ---- one at a time ----------------------------------------------------------------------------------------------- */
 
 static int enter_entity(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_entity *out) {
-    if (!aoi_finite(s, pos)) return AOI_EVALUE;
+    if (!aoi_is_place(s, pos)) return AOI_EVALUE;
     if (aoi_slot_of_id(s, id) != AOI_NONE) return AOI_EEXIST;
     if (!aoi_begin(s)) return AOI_ENOMEM;
     aoi_queue_only_new(&s->queue);
@@ -279,7 +279,7 @@ static int note_move(aoi_space *s, uint32_t e, const double *to) {
 static int move_entity(aoi_space *s, aoi_entity handle, const double *pos) {
     uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
-    if (!aoi_finite(s, pos)) return AOI_EVALUE;
+    if (!aoi_is_place(s, pos)) return AOI_EVALUE;
     double to[3] = {pos[0], pos[1], s->world.dims == 3 ? pos[2] : 0};
     if (aoi_is_attached(s, e)) return AOI_EATTACHED;
     if (aoi_carries(s, e)) return aoi_move_with_passengers(s, e, to);

@@ -159,7 +159,7 @@ struct aoi_space {
 uint32_t aoi_entity_slot(const aoi_space *s, aoi_entity e); /* AOI_NONE: stale or null */
 uint32_t aoi_node_slot(const aoi_space *s, aoi_node n);
 uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id);
-bool aoi_finite(const aoi_space *s, const double *pos);
+bool aoi_is_place(const aoi_space *s, const double *pos);
 int aoi_by_rank(const void *a, const void *b);         /* for qsort: aoi_ranked by number, then id */
 int aoi_by_id(const void *a, const void *b);           /* for qsort: ids, or records that begin with one */
 aoi_memory aoi_memory_from(aoi_alloc alloc, void *ud); /* realloc and free without an alloc */

@@ -60,7 +60,8 @@ int aoi_sweep(aoi_space *s, const double *from, const double *to, double radius,
               const double **times, size_t *count) {
     aoi_world *w = &s->world;
     aoi_memory *m = &w->memory;
-    if (!aoi_finite(s, from) || !aoi_finite(s, to) || !(radius >= 0)) return AOI_EVALUE;
+    if (!aoi_is_place(s, from) || !aoi_is_place(s, to) || !(radius >= 0) || (radius > AOI_FARTHEST && !isinf(radius)))
+        return AOI_EVALUE;
     if (!aoi_settle(s)) return AOI_ENOMEM;
     sweep ball = {.dims = w->dims, .from = from, .radius = radius};
     for (int i = 0; i < w->dims; i++) ball.d[i] = to[i] - from[i];

@@ -318,7 +318,7 @@ int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_
     aoi_world *w = &s->world;
     aoi_area_state is;
     size_t n = 0;
-    if (ago > h->ticks || !aoi_finite(s, pos) || aoi_area_fault(w->dims, area) || area->outside) return AOI_EVALUE;
+    if (ago > h->ticks || !aoi_is_place(s, pos) || aoi_area_fault(w->dims, area) || area->outside) return AOI_EVALUE;
     if (!aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, area, &is)) return AOI_ENOMEM;
     double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0};
     double reach = is.area.shape ? fmax(is.reach[0], is.reach[1]) : aoi_outer_extent(is.shape, is.area.radius);

@@ -200,25 +200,33 @@ double laoi_number(lua_State *L, int i) {
     return lua_tonumber(L, i);
 }
 
+/* Pushes why the number at i is no coordinate. */
+static const char *coordinate_fault(lua_State *L, int i) {
+    const double v = lua_tonumber(L, i);
+    if (!isfinite(v)) return lua_pushfstring(L, "finite number expected, got %s", not_finite(v));
+    return lua_pushfstring(L, "number of at most 2^50 either way expected, got %s", laoi_value(L, i));
+}
+
 double laoi_finite(lua_State *L, int i) {
-    double v = laoi_number(L, i);
-    if (!isfinite(v)) laoi_argerror(L, i, "finite number expected, got %s", not_finite(v));
+    const double v = laoi_number(L, i);
+    if (!isfinite(v)) laoi_argerror(L, i, "%s", coordinate_fault(L, i));
     return v;
 }
 
 double laoi_coordinate(lua_State *L, int i) {
-    double v = laoi_finite(L, i);
-    if (fabs(v) > AOI_FARTHEST) laoi_argerror(L, i, "coordinate within 2^50 of 0 expected, got %f", v);
+    const double v = laoi_number(L, i);
+    if (!aoi_is_coordinate(v)) laoi_argerror(L, i, "%s", coordinate_fault(L, i));
     return v;
 }
 
 int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos) {
-    for (int a = 0; a < b->dims; a++) pos[a] = laoi_finite(L, i++);
+    for (int a = 0; a < b->dims; a++) pos[a] = laoi_coordinate(L, i++);
     return i;
 }
 
 static const char *bad_radius(double v) {
-    return v >= 0 ? NULL : "radius must not be negative or nan";
+    if (!(v >= 0)) return "radius must not be negative or nan";
+    return v <= AOI_FARTHEST || isinf(v) ? NULL : "radius must be at most 2^50 or infinite";
 }
 
 double laoi_radius(lua_State *L, int i) {
@@ -282,7 +290,7 @@ void laoi_refuse_module(lua_State *L, int i, const char *has, const char *expect
 static const char *value_fault(lua_State *L, int at, const char *expected) {
     if (lua_type(L, at) != LUA_TNUMBER)
         return lua_pushfstring(L, "%s expected, got %s", expected, luaL_typename(L, at));
-    return lua_pushfstring(L, "finite number expected, got %s", not_finite(lua_tonumber(L, at)));
+    return coordinate_fault(L, at);
 }
 
 /* Reads a row, the values of which begin at `at` on the stack; numbers: all values are numbers.  Returns NULL, or why it
@@ -293,7 +301,7 @@ static inline const char *array_row(lua_State *L, int dims, int at, bool numbers
     for (int a = 0; a < dims; a++) {
         at++;
         pos[a] = numbers || lua_type(L, at) == LUA_TNUMBER ? lua_tonumber(L, at) : NAN;
-        if (!isfinite(pos[a])) return value_fault(L, at, "number");
+        if (!aoi_is_coordinate(pos[a])) return value_fault(L, at, "number");
     }
     return NULL;
 }
@@ -369,7 +377,8 @@ double *laoi_places(lua_State *L, laoi_space *b, int i, size_t *n) {
     for (size_t k = 0; k < length; k++) {
         bool number = laoi_geti(L, i, (laoi_index)k + 1, plain) == LUA_TNUMBER;
         to[k] = number ? lua_tonumber(L, -1) : NAN;
-        if (!isfinite(to[k])) laoi_argerror(L, i, "row %d: %s", (int)(k / dims) + 1, value_fault(L, -1, "number"));
+        if (!aoi_is_coordinate(to[k]))
+            laoi_argerror(L, i, "row %d: %s", (int)(k / dims) + 1, value_fault(L, -1, "number"));
         lua_pop(L, 1);
     }
     return to;

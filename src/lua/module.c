@@ -34,7 +34,7 @@ static int done_move(lua_State *L, laoi_space *b, int result) {
     if (result == AOI_EATTACHED)
         return laoi_argerror(L, 2, "entity %s is attached: it moves with its carrier",
                              laoi_spell(L, laoi_integer(L, 2)));
-    if (result == AOI_EVALUE) return laoi_argerror(L, 2, "a passenger would be at no finite place");
+    if (result == AOI_EVALUE) return laoi_argerror(L, 2, "a passenger would be beyond 2^50");
     return laoi_changed(L, b, result);
 }
 
@@ -94,7 +94,7 @@ static int l_set_layers(lua_State *L) {
 static int l_set_extent(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 3);
     aoi_entity e = laoi_entity(L, b, 2);
-    double extent = laoi_finite(L, 3);
+    double extent = laoi_coordinate(L, 3);
     if (extent < 0) return laoi_argerror(L, 3, "extent must not be negative, got %s", laoi_value(L, 3));
     return laoi_changed(L, b, aoi_set_extent(b->core, e, extent));
 }
@@ -282,6 +282,8 @@ static int l_set_radius(lua_State *L) {
     require_shape(L, b, n, AOI_SQUARE, AOI_CIRCLE, "set_radius is for squares and circles, not for a %s: use set_area");
     double radius = laoi_radius(L, 4), keep = lua_isnoneornil(L, 5) ? radius : laoi_number(L, 5);
     if (!(keep >= radius)) return laoi_argerror(L, 5, "keep must not be less than radius");
+    if (keep > AOI_FARTHEST && !isinf(keep))
+        return laoi_argerror(L, 5, "keep must be at most 2^50 or infinite, got %s", laoi_value(L, 5));
     return laoi_changed(L, b, aoi_set_radius(b->core, n, radius, keep));
 }
 

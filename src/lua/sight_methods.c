@@ -88,7 +88,7 @@ static double height_argument(lua_State *L, int i, double usual) {
     if (lua_isnoneornil(L, i)) return usual;
     double v = laoi_number(L, i);
     if (isnan(v)) laoi_argerror(L, i, "height must not be nan");
-    return v;
+    return isinf(v) ? v : laoi_coordinate(L, i);
 }
 
 static int g_wall(lua_State *L) {

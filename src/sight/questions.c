@@ -65,7 +65,7 @@ int aoi_sight_viewers(aoi_sight *g, aoi_entity target, const int64_t **ids, cons
 
 int64_t aoi_sight_ray(const aoi_sight *g, const double *p, const double *q, double *at) {
     for (int a = 0; a < g->walls->dims; a++)
-        if (!(fabs(p[a]) <= AOI_FARTHEST && fabs(q[a]) <= AOI_FARTHEST)) return 0;
+        if (!aoi_is_coordinate(p[a]) || !aoi_is_coordinate(q[a])) return 0;
     return aoi_walls_ray(g->walls, p, q, at);
 }
 

@@ -103,9 +103,10 @@ static void note_change(aoi_walls *k, const aoi_wall *w) {
 }
 
 static bool is_segment(const aoi_walls *k, const aoi_wall *w) {
-    bool within = true;
-    for (int a = 0; a < 2; a++) within = within && fabs(w->a[a]) <= AOI_FARTHEST && fabs(w->b[a]) <= AOI_FARTHEST;
-    return within && (k->dims == 2 || w->z0 <= w->z1);
+    bool good = true;
+    for (int i = 0; i < 2; i++) good &= aoi_is_coordinate(w->a[i]) && aoi_is_coordinate(w->b[i]);
+    if (k->dims == 2 || !good) return good;
+    return w->z0 <= w->z1 && (isinf(w->z0) || aoi_is_coordinate(w->z0)) && (isinf(w->z1) || aoi_is_coordinate(w->z1));
 }
 
 int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) {

@@ -171,6 +171,7 @@ static int bad_move(lua_State *L, int i, const char *why, const char *what) {
 static int bad_coordinate(lua_State *L, int i) {
     if (lua_type(L, i) != LUA_TNUMBER) return bad_move(L, i, "number expected, got %s", luaL_typename(L, i));
     double v = lua_tonumber(L, i);
+    if (isfinite(v)) return bad_move(L, i, "number of at most 2^50 either way expected, got %s", laoi_value(L, i));
     return bad_move(L, i, "finite number expected, got %s", isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
 }
 
@@ -181,7 +182,7 @@ static inline int move_arguments(lua_State *L, outbox *o) {
     if (!laoi_tointeger(L, 2, &id)) return bad_move(L, 2, "%s", "number has no integer representation");
     for (int a = 0; a < o->dims; a++) {
         pos[a] = lua_type(L, 3 + a) == LUA_TNUMBER ? lua_tonumber(L, 3 + a) : NAN;
-        if (!isfinite(pos[a])) return bad_coordinate(L, 3 + a);
+        if (!aoi_is_coordinate(pos[a])) return bad_coordinate(L, 3 + a);
     }
     if (!lua_isnoneornil(L, 3 + o->dims))
         return bad_move(L, 3 + o->dims, "nothing expected, got %s", luaL_typename(L, 3 + o->dims));

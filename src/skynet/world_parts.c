@@ -113,7 +113,7 @@ static const char *part_section_fault(const section *s, int width, int dims) {
     if (s->size % size || s->size / size != s->rows) return "wrong length of a section";
     for (size_t i = 1; i <= s->rows && row_fields[s->tag] & HAS_POSITION; i++)
         for (int a = 1; a <= dims; a++)
-            if (!isfinite(aoi_peek_double(s->at + i * size - 8 * a))) return "a coordinate that is not finite";
+            if (!aoi_is_coordinate(aoi_peek_double(s->at + i * size - 8 * a))) return "an impossible coordinate";
     return NULL;
 }
 

@@ -232,9 +232,9 @@ static int r_read(lua_State *L) {
             aoi_index_fetch(ids, aoi_id_hash(&r->space->core->world.hash_key, ahead));
         }
         int64_t id = wire_get_row(&m, i, pos);
-        bool finite = isfinite(pos[0]) && isfinite(pos[1]) && isfinite(pos[2]);
+        bool good = aoi_is_place(r->space->core, pos);
         uint32_t slot = world_slot(r, id, &record);
-        if (!world_is_own(record) || !finite || record->flags & WORLD_BARRED) {
+        if (!world_is_own(record) || !good || record->flags & WORLD_BARRED) {
             const laoi_index at = (laoi_index)(misrouted++ * (size_t)(dims + 1));
             laoi_set_item(L, 4, at + 1, id);
             laoi_set_numbers(L, 4, at + 2, pos, dims);

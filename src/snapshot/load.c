@@ -96,7 +96,7 @@ static bool load_entities(loader *l) {
         for (int a = 0; a < w->dims; a++) pos[a] = aoi_get_double(in);
         if (!is_good(l)) return false;
         if (i && (int64_t)id <= (int64_t)last) return fail(l, "ids of entities do not rise");
-        if (!aoi_finite(l->s, pos)) return fail(l, "a coordinate is not finite");
+        if (!aoi_is_place(l->s, pos)) return fail(l, "a coordinate is nan or beyond 2^50");
         uint32_t e = aoi_new_entity(l->s, (int64_t)id, pos, kind);
         if (e == AOI_NONE || !aoi_broad_enter(&l->s->index, e)) return lacks_memory(l);
     }
@@ -133,7 +133,8 @@ static bool load_looks(loader *l) {
         double extent = aoi_get_double(&l->in);
         if (!is_good(l)) return false;
         if (gap >= w->entity_count - entity || (i && !gap)) return fail(l, "layers are of no entity");
-        if (!(extent >= 0) || isinf(extent) || signbit(extent)) return fail(l, "an extent is negative or infinite");
+        if (!(extent >= 0 && aoi_is_coordinate(extent)) || signbit(extent))
+            return fail(l, "an extent is negative or beyond 2^50");
         if (layers == AOI_FIRST_LAYER && extent == 0) return fail(l, "layers are spelled out that are the usual ones");
         entity += gap;
         if (aoi_restore_looks(l->s, (uint32_t)entity, layers, extent) != AOI_OK) return lacks_memory(l);

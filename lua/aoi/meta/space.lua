@@ -152,7 +152,7 @@ function Space:set_layers(id, layers) end
 --- polygons and infinite radii as they are; `near` and `sweep` likewise. For a few in a hundred. Exactly the difference in
 --- events.
 ---@param id integer
----@param extent number world units, >= 0, finite; 0 without this
+---@param extent number world units, >= 0; 0 without this
 function Space:set_extent(id, extent) end
 
 --- From now on the position of `id` is the carrier's plus the offset, one addition a coordinate: it moves there, and with

@@ -112,7 +112,11 @@ end
 --- Checks the coordinates of a place; the first is argument n.
 function argument.place(dimensions, n, name, ...)
   for axis = 1, dimensions do
-    argument.finite((select(axis, ...)), n + axis - 1, name, axis <= select("#", ...) and "nil" or nil)
+    local value = select(axis, ...)
+    argument.finite(value, n + axis - 1, name, axis <= select("#", ...) and "nil" or nil)
+    if math.abs(value) > 2 ^ 50 then
+      argument.fail(n + axis - 1, name, 0, "number of at most 2^50 either way expected, got %.14g", value)
+    end
   end
 end
 

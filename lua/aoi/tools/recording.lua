@@ -36,6 +36,12 @@ local function number(text)
   return value
 end
 
+local function coordinate(text)
+  local value, fault = number(text)
+  if value and math.abs(value) > 2 ^ 50 then return nil, "is too large" end
+  return value, fault
+end
+
 local function integer(text)
   local value = find(text, "^-?%d+$") and tonumber(text)
   if not value then return nil, "is not an integer" end
@@ -50,9 +56,9 @@ end
 local FIELDS = {
   { "t", number },
   { "id", integer },
-  { "x", number },
-  { "y", number },
-  { "z", number },
+  { "x", coordinate },
+  { "y", coordinate },
+  { "z", coordinate },
 }
 local ROW = {
   [2] = "^([^,]*),([^,]*),([^,]*),([^,]*)$",

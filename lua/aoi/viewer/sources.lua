@@ -19,7 +19,7 @@ local function usual_radius(rec)
     x0, x1 = math.min(x0, full[at + 1]), math.max(x1, full[at + 1])
     y0, y1 = math.min(y0, full[at + 2]), math.max(y1, full[at + 2])
   end
-  local size = math.min(x1 - x0, 1e150) * math.min(y1 - y0, 1e150) -- finite, unlike 0 times a width that overflows
+  local size = (x1 - x0) * (y1 - y0)
   local r = math.sqrt(10 * math.max(size, 1e-12) / (math.pi * full.n))
   local power = 10 ^ math.floor(math.log(r) / math.log(10))
   for _, k in ipairs { 1, 2, 5, 10 } do

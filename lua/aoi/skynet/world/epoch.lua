@@ -133,17 +133,17 @@ function epoch.part(part, lists, dimensions)
   return table.concat(pieces)
 end
 
-local function check_finite(...)
+local function check_place(...)
   for i = 1, select("#", ...) do
     local v = select(i, ...)
-    if v - v ~= 0 then error("a coordinate that is not finite", 0) end
+    if v ~= v or math.abs(v) > 2 ^ 50 then error("an impossible coordinate", 0) end
   end
 end
 
 local function read_place(into, bytes, at, dimensions)
   into.x, into.y, at = sunpack("<dd", bytes, at)
   if dimensions == 3 then into.z, at = sunpack("<d", bytes, at) end
-  check_finite(into.x, into.y, into.z or 0)
+  check_place(into.x, into.y, into.z or 0)
   return at
 end
 
@@ -180,7 +180,7 @@ local function read_ghost(ghost, dimensions)
   for i, name in ipairs { "x", "y", "z" } do
     if i <= dimensions and math.type(ghost[name]) ~= "float" then error("an impossible ghost", 0) end
   end
-  check_finite(ghost.x, ghost.y, dimensions == 3 and ghost.z or 0)
+  check_place(ghost.x, ghost.y, dimensions == 3 and ghost.z or 0)
 end
 
 local function check_more(more, dimensions)

@@ -44,7 +44,11 @@ local function has_expired(self, id, hops, handed)
   return directory.home(self, id) ~= self.number or hops > 2 * MOST_HOPS
 end
 
-local function is_finite(x, y, z) return x - x == 0 and y - y == 0 and (not z or z - z == 0) end
+local MOST = 2 ^ 50
+
+local function is_place(x, y, z)
+  return math.abs(x) <= MOST and math.abs(y) <= MOST and math.abs(z or 0) <= MOST -- nan is not
+end
 
 local function refuse(self, client, id)
   self.counters.refused = self.counters.refused + 1
@@ -53,24 +57,24 @@ end
 
 -- A move that the router has not accepted.
 local function on_misrouted(self, client, batch, hops, id, x, y, z)
-  local ent, finite = self.ents[id], is_finite(x, y, z)
+  local ent, is_good = self.ents[id], is_place(x, y, z)
   self.counters.misrouted = self.counters.misrouted + 1
-  if finite and ent and ent.entry then
+  if is_good and ent and ent.entry then
     local at = ent.entry
     if client ~= at.client or followers.is_later(batch, at.batch) then
       at.x, at.y, at.z = x, y, z
       if client == at.client then at.batch = batch else at.mover = client end
     end
     return
-  elseif finite and (self.closed > self.applied or self.applied < self.ready) then -- it may enter or arrive in apply
+  elseif is_good and (self.closed > self.applied or self.applied < self.ready) then -- it may enter or arrive in apply
     self.early[#self.early + 1] = { client, batch, hops, id, x, y, z }
     return
   end
   local to, is_owner, handed = way_to(self, id)
   if directory.may_return(self, id) then return end -- its client restores it with the last move
   local expired = to and has_expired(self, id, hops, handed)
-  if finite and expired and handed then return end
-  if not finite or not to or to == self.number and not self.retired or expired then
+  if is_good and expired and handed then return end
+  if not is_good or not to or to == self.number and not self.retired or expired then
     return refuse(self, client, id)
   end
   if is_owner then outlet.note(self, client, id, to) end
@@ -85,7 +89,7 @@ function misrouted.move(self, client, batch, hops, id, x, y, z)
   if barred and barred[client] then return refuse(self, client, id) end -- another client has taken the entity over
   followers.forget(self, client, batch, id)
   local since = hops > 0 and self.applied + 1 - hops or 0 -- the epoch in which the first shard had it
-  local moved = is_finite(x, y, z) and self.router:move(id, client, batch, since, x, y, z)
+  local moved = is_place(x, y, z) and self.router:move(id, client, batch, since, x, y, z)
   if not moved then on_misrouted(self, client, batch, hops, id, x, y, z) end
 end
 
