@@ -1,9 +1,10 @@
 /* sight.c - what it costs to see past walls, beside a loop written by hand.
  *
- *     make build/core/bench/sight && build/core/bench/sight [GUARDS]
+ *     make build/core/bench/sight && build/core/bench/sight [GUARDS [town | field | rooms | sparse]]
  *
- * A town of streets: 35 x 35 houses of four walls and some fences, 5,000 walls; guards walk along the streets, each with a
- * cone of 30 that looks where it goes.  By hand: for each guard all others, the cone, and a grid of walls that the line
+ * A town of streets: 35 x 35 houses of four walls and some fences, 5,000 walls; guards walk along the streets.  A field of
+ * 2,000 short walls, 42 x 42 rooms with doors, and 150 walls far apart: guards walk anywhere.  Each guard has a cone of 30
+ * that looks where it goes.  By hand: for each guard all others, the cone, and a grid of walls that the line
  * walks through (Amanatides and Woo, A fast voxel traversal algorithm for ray tracing, 1987); what is seen is compared
  * with what was seen.  With the library: move_many in a deferred space, and aoi_sight_tick.  Then all are clients with
  * circles of 30 and 50, without walls and with them: a tick of aoi_sync, its messages included.  Minima, ms a tick. */
@@ -16,19 +17,24 @@
 #include "aoi_sight.h"
 #include "aoi_sync.h"
 
-enum { HOUSES = 35, PITCH = 24, HOUSE = 16, WALLS = 5000, CELL = 16, CELLS = 64, TICKS = 60, MOST = 8000 };
-static const double REACH = 30, ANGLE = 2;
+enum { HOUSES = 35, PITCH = 24, HOUSE = 16, WALLS = 8000, CELL = 16, CELLS = 64, TICKS = 60, MOST = 8000 };
+enum { SIZE = HOUSES * PITCH, ROOM = 20 };
+static const double REACH = 30, ANGLE = 2, TURN = 6.283185307179586;
 
 static aoi_wall walls[WALLS];
 static int wall_count, guards = 2000;
 static double px[MOST], py[MOST], facing[MOST];
-static int way[MOST]; /* 0 .. 3: along +x, +y, -x, -y */
+static bool free_ways; /* any direction, else along an axis */
 static bool turned[MOST];
 static uint64_t state = 7;
 
 static uint32_t below(uint32_t n) {
     state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (uint32_t)(state >> 33) % n;
+}
+
+static double part(double of) {
+    return of * below(1000000) / 1e6;
 }
 
 static double clock_ms(void) {
@@ -49,9 +55,30 @@ static void build_town(void) {
         add_wall(x + s, y + s, x, y + s);
         add_wall(x, y + s, x, y);
     }
-    while (wall_count < WALLS) { /* across streets, half way */
+    while (wall_count < 5000) { /* across streets, half way */
         double x = below(HOUSES) * PITCH, y = below(HOUSES) * PITCH + 4 + below(HOUSE);
         add_wall(x - 4, y, x, y);
+    }
+}
+
+static void build_field(int count, double least, double most) {
+    for (int i = 0; i < count; i++) {
+        double x = part(SIZE), y = part(SIZE), way = part(TURN), length = least + part(most - least);
+        add_wall(x, y, x + length * cos(way), y + length * sin(way));
+    }
+}
+
+/* Rooms with corridors between them, each with one to four doors of 2. */
+static void build_rooms(void) {
+    for (int i = 0; i < SIZE / ROOM * (SIZE / ROOM); i++) {
+        double x = i % (SIZE / ROOM) * ROOM, y = i / (SIZE / ROOM) * ROOM, end = ROOM - 2;
+        for (int side = 0, open = (int)below(4); side < 4; side++) {
+            double door = side == open || below(2) ? 4 + below(10) : end, at = side % 2 ? end : 2;
+            for (double from = 2, to = door; from < end; from = door + 2, door = to = end) {
+                if (side < 2) add_wall(x + from, y + at, x + to, y + at);
+                else add_wall(x + at, y + from, x + at, y + to);
+            }
+        }
     }
 }
 
@@ -61,21 +88,18 @@ static void place_guards(void) {
         double street = below(HOUSES) * PITCH + (double)below(60) / 10 - 3, at = below(HOUSES * PITCH * 10) / 10.0;
         px[i] = along ? at : street;
         py[i] = along ? street : at;
-        way[i] = (int)below(2) * 2 + !along;
-        facing[i] = way[i] * 1.5707963267948966;
+        facing[i] = ((int)below(2) * 2 + !along) * TURN / 4;
+        if (free_ways) px[i] = part(SIZE), py[i] = part(SIZE), facing[i] = part(TURN);
     }
 }
 
 /* One tick of walking: about a metre, now and then around. */
 static void walk(void) {
-    static const double dx[] = {1, 0, -1, 0}, dy[] = {0, 1, 0, -1};
-    const double end = HOUSES * PITCH;
     for (int i = 0; i < guards; i++) {
-        double x = px[i] + dx[way[i]] * 0.7, y = py[i] + dy[way[i]] * 0.7;
-        turned[i] = x < 0 || y < 0 || x > end || y > end || below(50) == 0;
+        double x = px[i] + cos(facing[i]) * 0.7, y = py[i] + sin(facing[i]) * 0.7;
+        turned[i] = x < 0 || y < 0 || x > SIZE || y > SIZE || below(50) == 0;
         if (turned[i]) {
-            way[i] = (way[i] + 2) % 4;
-            facing[i] = way[i] * 1.5707963267948966;
+            facing[i] = free_ways ? part(TURN) : facing[i] + (facing[i] < TURN / 2 ? TURN / 2 : -TURN / 2);
         } else {
             px[i] = x;
             py[i] = y;
@@ -247,7 +271,12 @@ int main(int argc, char **argv) {
     aoi_sight_stats s;
     if (argc > 1) guards = atoi(argv[1]);
     if (guards < 1 || guards > MOST) return 2;
-    build_town();
+    const char *map = argc > 2 ? argv[2] : "town";
+    free_ways = strcmp(map, "town") != 0;
+    if (!free_ways) build_town();
+    else if (!strcmp(map, "rooms")) build_rooms();
+    else if (!strcmp(map, "sparse")) build_field(150, 10, 30);
+    else build_field(2000, 1, 6);
     place_guards();
     file_walls();
     saw = calloc((size_t)guards, (size_t)guards);
@@ -266,7 +295,7 @@ int main(int argc, char **argv) {
         begin = clock_ms();
         aoi_sight_tick(sight);
         still = fmin(still, clock_ms() - begin);
-        int64_t id = 1 + below(WALLS);
+        int64_t id = 1 + below((uint32_t)wall_count);
         begin = clock_ms();
         aoi_sight_open_wall(sight, id, true);
         aoi_sight_tick(sight);
@@ -278,7 +307,7 @@ int main(int argc, char **argv) {
         }
     }
     aoi_sight_read_stats(sight, &s);
-    printf("%d guards, %d walls, %llu pairs in cones, %ld seen; ticks that differ: %ld\n", guards, wall_count,
+    printf("%s: %d guards, %d walls, %llu pairs in cones, %ld seen; ticks that differ: %ld\n", map, guards, wall_count,
            (unsigned long long)s.pairs, pairs, wrong);
     printf("by hand %.3f ms, library %.3f ms (%.2f), of which the sight %.3f ms: %.0f ns a pair in a cone, %.0f a pair "
            "seen\n",

@@ -130,13 +130,12 @@ static bool one_side(float a, float b) {
 }
 
 static void test_cross(void) {
-    float ends[4][4], line[4];
+    float ends[4][4], x = (float)random_number(), y = (float)random_number();
+    float dx = (float)random_number(), dy = (float)random_number();
     for (int i = 0; i < 16; i++) ends[i / 4][i % 4] = (float)random_number();
-    for (int i = 0; i < 4; i++) line[i] = (float)random_number();
-    const unsigned bits = aoi_lanes_cross((const float(*)[4])ends, line, 1);
+    const unsigned bits = aoi_lanes_cross((const float(*)[4])ends, x, y, dx, dy, 1);
     for (int i = 0; i < 4; i++) {
-        float dx = line[2] - line[0], dy = line[3] - line[1], ax = ends[0][i] - line[0], ay = ends[1][i] - line[1];
-        float bx = ends[2][i] - line[0], by = ends[3][i] - line[1];
+        float ax = ends[0][i] - x, ay = ends[1][i] - y, bx = ends[2][i] - x, by = ends[3][i] - y;
         float a = dx * ay - dy * ax, b = dx * by - dy * bx, w = ax * by - ay * bx, t = w + (a - b);
         EXPECT((bits >> i & 1) == !(one_side(a, b) || one_side(w, t)));
     }

@@ -518,11 +518,11 @@ static inline bool aoi_lanes_holds(const double *p, double r, const double *lo, 
                                     aoi_f64_below(aoi_f64_load(hi), aoi_f64_add(at, reach)))) == 3;
 }
 
-/* Bit i: the line, x and y of one end and of the other, and segment i of four, x and y of one end and of the other, may
- * cross: of neither are both ends on one side of the other, by cross products of more than `within`. */
-static inline unsigned aoi_lanes_cross(const float (*ends)[4], const float *line, float within) {
-    const aoi_f32x4 wx = aoi_f32_all(line[0]), wy = aoi_f32_all(line[1]), dx = aoi_f32_all(line[2] - line[0]),
-                    dy = aoi_f32_all(line[3] - line[1]), most = aoi_f32_all(within), least = aoi_f32_all(-within);
+/* Bit i: the line from (x, y) to (x + u, y + v) and segment i of four, x and y of one end and of the other, may cross: of
+ * neither are both ends on one side of the other, by cross products of more than `within`. */
+AOI_INLINE unsigned aoi_lanes_cross(const float (*ends)[4], float x, float y, float u, float v, float within) {
+    const aoi_f32x4 wx = aoi_f32_all(x), wy = aoi_f32_all(y), dx = aoi_f32_all(u), dy = aoi_f32_all(v);
+    const aoi_f32x4 most = aoi_f32_all(within), least = aoi_f32_all(-within);
     const aoi_f32x4 ax = aoi_f32_sub(aoi_f32_load(ends[0]), wx), ay = aoi_f32_sub(aoi_f32_load(ends[1]), wy);
     const aoi_f32x4 bx = aoi_f32_sub(aoi_f32_load(ends[2]), wx), by = aoi_f32_sub(aoi_f32_load(ends[3]), wy);
     const aoi_f32x4 a = aoi_f32_sub(aoi_f32_mul(dx, ay), aoi_f32_mul(dy, ax));

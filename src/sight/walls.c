@@ -1,6 +1,8 @@
 /* walls.c - see walls.h. */
 #include "sight/walls.h"
 
+#include "base/lattice.h"
+
 enum { FEW_A_CELL = 2, MANY_A_CELL = 5 }; /* bounds of the mean number of walls in a used cell */
 enum { LEAST_TUNED = 8, MOST_TUNINGS = 12 };
 
@@ -77,12 +79,18 @@ uint32_t aoi_wall_slot(const aoi_walls *k, int64_t id) {
     return i;
 }
 
-/* Hashes the slope of a line, between -1 and 1, rounded to an integer; false: the line is parallel to an axis. */
+/* Hashes the slope of a line, between -1 and 1, as a whole number of 2^-21; false: the line is parallel to an axis. */
 static inline bool slope_of(const double *a, const double *b, double off, uint32_t *hash) {
     double x = b[0] - a[0], y = b[1] - a[1], slope = fabs(x) < fabs(y) ? x / y : y / x;
     if (!(x != 0 && y != 0 && fabs(slope) <= 1)) return false;
-    *hash = aoi_hash64((uint64_t)(int64_t)floor(slope * 0x1p21 + off));
+    *hash = aoi_hash64((uint64_t)(int64_t)(slope * 0x1p21 + 0x1p22 + off));
     return true;
+}
+
+/* The hashes of the slopes from which that of a wall differs by less than 2^-23: none, one or two. */
+static uint32_t wall_slopes(const aoi_wall *w, uint32_t hash[2]) {
+    if (!slope_of(w->a, w->b, -0.25, hash) || !slope_of(w->a, w->b, 0.25, hash + 1)) return 0;
+    return hash[0] == hash[1] ? 1 : 2;
 }
 
 /* Reserves room for a change in all sights, so that note_change cannot fail. */
@@ -113,10 +121,10 @@ int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) 
     if (!is_segment(k, wall)) return AOI_EVALUE;
     if (!id && k->last_id == INT64_MAX) return AOI_EVALUE; /* possible after loading a snapshot */
     if (!id) id = k->last_id + 1;
-    uint32_t slot = k->free_record != AOI_NONE ? k->free_record : k->record_top, slope;
+    uint32_t slot = k->free_record != AOI_NONE ? k->free_record : k->record_top, slopes[2];
     if (!AOI_GROW_LINES(k->memory, k->records, k->record_cap, slot + (size_t)1) ||
         !aoi_index_reserve(k->memory, &k->ids, k->ids.count + (size_t)1) ||
-        !aoi_index_reserve(k->memory, &k->slopes, k->slopes.count + (size_t)1) || !changes_ready(k))
+        !aoi_index_reserve(k->memory, &k->slopes, k->slopes.count + (size_t)2) || !changes_ready(k))
         return AOI_ENOMEM;
     aoi_wall_record *r = k->records + slot;
     uint32_t unused = slot == k->record_top ? AOI_NONE : r->next;
@@ -131,7 +139,7 @@ int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) 
     if (slot == k->record_top) k->record_top++;
     else k->free_record = unused;
     aoi_index_add(&k->ids, wall_hash(id), slot);
-    if (slope_of(wall->a, wall->b, 0.5, &slope)) aoi_index_add(&k->slopes, slope, slot);
+    for (uint32_t n = wall_slopes(wall, slopes); n;) aoi_index_add(&k->slopes, slopes[--n], slot);
     k->count++;
     if (id > k->last_id) k->last_id = id;
     if (out) *out = id;
@@ -151,13 +159,13 @@ int aoi_walls_set_open(aoi_walls *k, int64_t id, bool open) {
 }
 
 int aoi_walls_remove(aoi_walls *k, int64_t id) {
-    uint32_t slot = aoi_wall_slot(k, id), slope;
+    uint32_t slot = aoi_wall_slot(k, id), slopes[2];
     if (slot == AOI_NONE) return AOI_EGONE;
     if (!changes_ready(k)) return AOI_ENOMEM;
     aoi_wall_record *r = k->records + slot;
     aoi_wall_cells_remove(&k->cells, &r->w, slot);
     aoi_index_remove(&k->ids, wall_hash(id), slot);
-    if (slope_of(r->w.a, r->w.b, 0.5, &slope)) aoi_index_remove(&k->slopes, slope, slot);
+    for (uint32_t n = wall_slopes(&r->w, slopes); n;) aoi_index_remove(&k->slopes, slopes[--n], slot);
     if (!r->w.open) note_change(k, &r->w);
     r->live = false;
     r->w.open = true; /* so that it hides no pair that still refers to it */
@@ -200,11 +208,8 @@ static bool meet_wall(void *ud, uint32_t slot) {
 /* The error of a cross product is at most 2^-50 of its products: segments more than 2^-26 of the line's length apart
  * are taken for crossed only if both are slanted, with slopes that differ by less than 2^-23, and collinear. */
 static bool is_along_a_wall(const aoi_walls *k, const double *w, const double *t) {
-    uint32_t hash[2], at = AOI_SEEK;
-    if (!k->slopes.count || !slope_of(w, t, 0.25, hash) || !slope_of(w, t, 0.75, hash + 1)) return false;
-    if (aoi_index_next(&k->slopes, hash[0], &at) != AOI_NONE) return true;
-    at = AOI_SEEK;
-    return hash[1] != hash[0] && aoi_index_next(&k->slopes, hash[1], &at) != AOI_NONE;
+    uint32_t hash, at = AOI_SEEK;
+    return k->slopes.count && slope_of(w, t, 0, &hash) && aoi_index_next(&k->slopes, hash, &at) != AOI_NONE;
 }
 
 static void walk_line(wall_line *l) {
@@ -239,7 +244,7 @@ int64_t aoi_walls_ray(const aoi_walls *k, const double *p, const double *q, doub
 /* ---- check ------------------------------------------------------------------------------------------------------- */
 
 const char *aoi_walls_check(const aoi_walls *k) {
-    uint32_t walls = 0, filed = 0, layers = 0, slopes = 0, slope;
+    uint32_t walls = 0, filed = 0, layers = 0, slopes = 0, slope[2];
     for (uint32_t i = 0; i < k->record_top; i++) {
         const aoi_wall_record *r = k->records + i;
         if (!r->live) continue;
@@ -247,7 +252,7 @@ const char *aoi_walls_check(const aoi_walls *k) {
         if (!cells) return "a wall is not in the cells that it passes";
         if (aoi_wall_slot(k, r->id) != i) return "a wall is not found by its id";
         filed += cells;
-        slopes += slope_of(r->w.a, r->w.b, 0.5, &slope);
+        slopes += wall_slopes(&r->w, slope);
         walls++;
     }
     for (uint32_t i = 0; i < k->cells.layer_count; i++) layers += k->cells.layers[i].count;

@@ -31,7 +31,7 @@ typedef struct aoi_walls {
     aoi_wall_changes *listeners; /* one for each sight */
     int64_t last_id;
     aoi_index ids;    /* slots by id */
-    aoi_index slopes; /* slots of walls that are parallel to no axis, by their slopes */
+    aoi_index slopes; /* slots of walls that are parallel to no axis, by the slopes of lines along them */
     aoi_wall_record *records;
     uint32_t record_cap, record_top, free_record, count, tuned_for;
     aoi_wall_cells cells;
