@@ -348,6 +348,18 @@ int aoi_give_node(aoi_space *s, aoi_node handle) {
     return remove_node(s, handle, AOI_NODE_SILENT);
 }
 
+aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node) {
+    const aoi_node_record *n = s->world.nodes + node;
+    return (aoi_area_state){.area = s->world.areas[node],
+                            .mask = n->mask,
+                            .shape = n->shape,
+                            .margined = (n->flags & AOI_NODE_KEEPS) != 0,
+                            .outside = n->outside,
+                            .layered = (n->flags & AOI_NODE_LAYERED) != 0,
+                            .layers = aoi_node_layers_of(s, node),
+                            .reach = {n->reach[0], n->reach[1]}};
+}
+
 /* ---- changing ---------------------------------------------------------------------------------------------------- */
 
 /* Moves the node in the index to other bounds; a failure changes nothing. */

@@ -4,7 +4,8 @@
  *                      ^ moved        ends of its move are known for pairs of two movers (visibility.c)
  *
  * In turn: one move after the other.  Joined: all are put in place first, then all pairs are compared at once
- * (tick/join.h).
+ * (tick/join.h).  Where most can be joined, the few that go too far for that are behind the others, and have their turns
+ * afterwards: for the join they stand still.
  *
  * A deferred space only records the targets of moves; the next call that needs the index or the events judges them.
  * When memory is refused, the next such call continues from there: until then no mover may change its target, so that
@@ -117,9 +118,9 @@ AOI_INLINE void prefetch_ahead(const aoi_space *s, uint32_t i, int stage) {
     if (left >= FETCH_AHEAD) aoi_grid_prefetch(&s->index.grid, w->movers[i + FETCH_AHEAD], stage);
 }
 
-static bool place_all(aoi_space *s) {
+static bool place_first(aoi_space *s, uint32_t count) {
     aoi_world *w = &s->world;
-    for (; w->moved < w->mover_count; aoi_take_turn(w)) {
+    for (; w->moved < count; aoi_take_turn(w)) {
         prefetch_ahead(s, w->moved, AOI_FETCH_PLACE);
         if (!put_in_place(s, w->movers[w->moved], aoi_mover_end(w, w->moved))) return false;
     }
@@ -170,42 +171,44 @@ static bool move_half_back(aoi_space *s) {
 enum { JOIN_ONE_IN = 8 }; /* share of movers from which on the join costs less than single moves */
 
 /* Never for an engine that takes all nodes: tests compare its single moves with the join. */
-static bool join_pays(const aoi_space *s) {
+static bool join_pays(const aoi_space *s, uint32_t count) {
     const aoi_world *w = &s->world;
-    return w->takes != AOI_TAKES_ALL && w->mover_count >= 16 && w->mover_count >= w->entity_count / JOIN_ONE_IN;
+    return w->takes != AOI_TAKES_ALL && count >= 16 && count >= w->entity_count / JOIN_ONE_IN;
 }
 
-bool aoi_judge_movers(aoi_space *s) {
-    if (s->stage == AOI_STAGE_NOTED) s->stage = join_pays(s) ? AOI_STAGE_PLACING : AOI_STAGE_TURNS;
-    if (!move_half_back(s)) return false;
-    if (s->stage == AOI_STAGE_TURNS ? !move_in_turn(s) : !place_all(s)) return false;
-    if (s->stage == AOI_STAGE_PLACING) {
-        aoi_mark mark = aoi_mark_of(s);
-        if (!aoi_tick_join(s)) {
-            aoi_rollback_to(s, mark);
-            return false;
-        }
+static bool suits_frame(const aoi_space *s, uint32_t mover) {
+    const aoi_world *w = &s->world;
+    const double *is = w->entities[w->movers[mover]].pos, *end = aoi_mover_end(w, mover);
+    bool near = aoi_chebyshev(w->dims, is, end) <= s->frame.step;
+    for (int a = 0; a < w->dims; a++) near &= fmax(fabs(is[a]), fabs(end[a])) * s->frame.scale < AOI_FRAME_FARTHEST;
+    return near;
+}
+
+static void exchange_movers(aoi_world *w, uint32_t a, uint32_t b) {
+    uint32_t first = w->movers[a], second = w->movers[b];
+    for (int i = 0; i < w->dims; i++) {
+        double v = aoi_mover_end(w, a)[i];
+        aoi_mover_end(w, a)[i] = aoi_mover_end(w, b)[i];
+        aoi_mover_end(w, b)[i] = v;
     }
-    clear_movers(s);
-    return true;
+    w->movers[a] = second, w->movers[b] = first;
+    w->entities[second].mover = a, w->entities[first].mover = b;
 }
 
-/* ---- refusing ---------------------------------------------------------------------------------------------------- */
-
-void aoi_refuse_movers(aoi_space *s) {
+/* Puts the movers that suit the frame of the tick first; returns how many they are. */
+static uint32_t part_movers(aoi_space *s) {
     aoi_world *w = &s->world;
-    aoi_rollback(s);
-    w->candidate_count = 0;
-    if (s->half_moved) aoi_take_turn(w);
-    for (uint32_t i = w->moved; i < w->mover_count; i++) w->entities[w->movers[i]].mover = AOI_NONE;
-    w->mover_count = w->moved;
-    w->moved = 0;
-    s->half_moved = false;
-    s->stage = AOI_STAGE_REPAIR;
-    (void)aoi_settle(s); /* now, if there is memory; else before the next call */
+    uint32_t count = 0;
+    aoi_clear_travel(&s->moves);
+    for (uint32_t i = 0; i < w->mover_count; i++) {
+        if (!suits_frame(s, i)) continue;
+        exchange_movers(w, i, count);
+        const double *is = w->entities[w->movers[count]].pos, *end = aoi_mover_end(w, count);
+        for (int a = 0; a < w->dims; a++) note_axis(&s->moves, a, is[a], end[a]);
+        count++;
+    }
+    return count;
 }
-
-/* ---- before a call ----------------------------------------------------------------------------------------------- */
 
 /* Judges the nodes that have turned before anything moves, each as a call of its own, because a move may cause the
  * opposite event of the same pair. */
@@ -228,16 +231,60 @@ static bool turn_in_turn(aoi_space *s) {
     return true;
 }
 
+/* False: memory is refused to a node that has turned; then no mover is judged, and a next call chooses again. */
+static bool choose_stage(aoi_space *s) {
+    uint32_t count = s->world.mover_count;
+    bool joins = join_pays(s, count), all = joins && aoi_tick_choose(s);
+    if (!all && !turn_in_turn(s)) return false;
+    s->joined = all ? count : joins ? part_movers(s) : 0;
+    if (!join_pays(s, s->joined)) s->joined = 0;
+    s->stage = s->joined ? AOI_STAGE_PLACING : AOI_STAGE_TURNS;
+    return true;
+}
+
+bool aoi_judge_movers(aoi_space *s) {
+    if (s->stage == AOI_STAGE_NOTED && !choose_stage(s)) return false;
+    if (s->stage == AOI_STAGE_PLACING) {
+        aoi_mark mark = aoi_mark_of(s);
+        if (!place_first(s, s->joined)) return false;
+        if (!aoi_tick_join(s)) {
+            aoi_rollback_to(s, mark);
+            return false;
+        }
+        s->stage = AOI_STAGE_TURNS;
+    }
+    if (!move_half_back(s) || !move_in_turn(s)) return false;
+    clear_movers(s);
+    return true;
+}
+
+/* ---- refusing ---------------------------------------------------------------------------------------------------- */
+
+void aoi_refuse_movers(aoi_space *s) {
+    aoi_world *w = &s->world;
+    aoi_rollback(s);
+    w->candidate_count = 0;
+    if (s->half_moved) aoi_take_turn(w);
+    for (uint32_t i = w->moved; i < w->mover_count; i++) w->entities[w->movers[i]].mover = AOI_NONE;
+    w->mover_count = w->moved;
+    w->moved = 0;
+    s->half_moved = false;
+    s->stage = AOI_STAGE_REPAIR;
+    (void)aoi_settle(s); /* now, if there is memory; else before the next call */
+}
+
+/* ---- before a call ----------------------------------------------------------------------------------------------- */
+
 bool aoi_settle_movers(aoi_space *s) {
     if (s->stage == AOI_STAGE_REPAIR) {
-        bool placed = place_all(s);
+        bool placed = place_first(s, s->world.mover_count);
         if (placed) clear_movers(s);
         aoi_tidy(s);
         return placed;
     }
-    bool turned = s->stage != AOI_STAGE_NOTED || join_pays(s) || turn_in_turn(s);
+    bool chosen = s->stage != AOI_STAGE_NOTED || choose_stage(s);
     aoi_open_call(s);
-    bool judged = turned && aoi_judge_movers(s);
+    bool judged = chosen && aoi_judge_movers(s);
     aoi_commit(s);
     if (s->journal) aoi_log_settled(s, judged);
     return judged;

@@ -54,8 +54,8 @@ typedef struct aoi_pair_undo { /* one change of the pair table */
 
 enum {                    /* the next step for the movers */
        AOI_STAGE_NOTED,   /* waiting to be judged */
-       AOI_STAGE_TURNS,   /* judged one after the other, so far up to `moved` */
-       AOI_STAGE_PLACING, /* put in place, so far up to `moved`, then judged together */
+       AOI_STAGE_PLACING, /* the first `joined` are put in place, so far up to `moved`, then judged together */
+       AOI_STAGE_TURNS,   /* the others are judged one after the other, so far up to `moved` */
        AOI_STAGE_REPAIR   /* put in place only: their events have been rolled back */
 };
 
@@ -73,6 +73,13 @@ typedef struct aoi_travel { /* of all movers */
     double lo[3], hi[3];    /* bounds of their positions before and after */
     double farthest;        /* upper bound of their distances on an axis */
 } aoi_travel;
+
+typedef struct aoi_frame { /* what a tick judges together: see tick/choose.c */
+    double step, scale; /* longest move of a mover; fixed-point units per unit of length, 0: no node may see a change */
+    double reach;       /* of nodes that are not wide */
+    double low, high;   /* of all heights, two moves included */
+    uint32_t usual;     /* the first node of one of the carriers of the usual areas, or AOI_NONE */
+} aoi_frame;
 
 typedef struct aoi_change { /* a pair whose zone a tick has changed */
     uint32_t node, target;
@@ -114,7 +121,9 @@ struct aoi_space {
     double cell;                                 /* the hint, as it was given */
     bool deferred;
     uint16_t because; /* while entities leave: 1 + the reason */
-    aoi_travel moves;
+    aoi_travel moves; /* while movers are judged together, of these alone */
+    aoi_frame frame;
+    uint32_t joined;  /* movers that are judged together */
     uint32_t *turned; /* nodes that have turned; they are judged with the movers */
     uint32_t turned_cap, turned_count;
     uint8_t stage;   /* of the movers: AOI_STAGE_NOTED ... */
@@ -320,6 +329,7 @@ static inline bool aoi_movers_ready(aoi_space *s, size_t n) { /* room for n in a
 void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to); /* room is reserved */
 int aoi_note_turn(aoi_space *s, uint32_t node, double facing);        /* of a sector in a deferred space */
 void aoi_note_staged(aoi_space *s, size_t n);                         /* n rows, staged as below */
+#define AOI_FRAME_FARTHEST 0x1p48    /* units: beyond twice that a place in fixed point has no digits left */
 bool aoi_judge_movers(aoi_space *s); /* false when memory is refused: call it again, or aoi_refuse_movers */
 void aoi_refuse_movers(aoi_space *s);
 

@@ -337,8 +337,23 @@ static inline uint32_t change_node(const aoi_world *w, const aoi_change *c) {
     return c->mutual ? mutual_node(w, c->node, c->mutual) : c->node;
 }
 
+static inline bool has_its_turn_later(const aoi_world *w, uint32_t entity) {
+    uint32_t mover = w->entities[entity].mover;
+    return mover != AOI_NONE && mover >= w->moved;
+}
+
+/* Whether an end that moves after the join changes the zone once more: then its turn judges the pair. */
+static inline bool is_judged_later(const aoi_space *s, uint32_t node, uint32_t target, aoi_zone now) {
+    const aoi_world *w = &s->world;
+    uint32_t owner = w->nodes[node].owner;
+    return w->moved < w->mover_count && (has_its_turn_later(w, owner) || has_its_turn_later(w, target)) &&
+           aoi_pair_zone(s, node, target, aoi_position_now(s, owner), aoi_position_now(s, target)) != now;
+}
+
 static inline void record_zones(aoi_space *s, uint32_t node, uint32_t target, const aoi_change *c) {
-    if (is_judged(s, node, target, false)) judge_pair(s, node, target, (aoi_zone)c->before, (aoi_zone)c->after);
+    aoi_zone before = (aoi_zone)c->before, after = (aoi_zone)c->after;
+    if (is_judged(s, node, target, false) && !is_judged_later(s, node, target, after))
+        judge_pair(s, node, target, before, after);
 }
 
 void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count) {
@@ -369,7 +384,8 @@ static void judge_moved(aoi_space *s, uint32_t node, uint32_t target, bool large
                        aoi_position_before(w, target), aoi_extent_of(s, target));
     aoi_zone after = aoi_pair_zone(s, node, target, w->entities[n->owner].pos, w->entities[target].pos);
     s->candidates++;
-    if (before != after && is_judged(s, node, target, large)) judge_pair(s, node, target, before, after);
+    if (before != after && is_judged(s, node, target, large) && !is_judged_later(s, node, target, after))
+        judge_pair(s, node, target, before, after);
 }
 
 void aoi_judge_unjoined(aoi_space *s) {
@@ -468,18 +484,6 @@ void aoi_judge_entered(aoi_space *s, const aoi_ranked *entered, size_t count) {
             if (z != AOI_OUTSIDE || n->outside) judge_change(s, node, target, false, z, false, true, z, n->outside);
         }
     }
-}
-
-aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node) {
-    const aoi_node_record *n = s->world.nodes + node;
-    return (aoi_area_state){.area = s->world.areas[node],
-                            .mask = n->mask,
-                            .shape = n->shape,
-                            .margined = (n->flags & AOI_NODE_KEEPS) != 0,
-                            .outside = n->outside,
-                            .layered = (n->flags & AOI_NODE_LAYERED) != 0,
-                            .layers = aoi_node_layers_of(s, node),
-                            .reach = {n->reach[0], n->reach[1]}};
 }
 
 void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, const aoi_area_state *is) {

@@ -1,7 +1,7 @@
 /* choose.c - chooses scale, lines and bins of a tick by a sample of nodes and the places of movers.
  *
- * The choice only affects speed: nodes that reach farther than it allows, and entities that move farther, are judged
- * one by one, and places without bins of their own share bins. */
+ * The choice only affects speed: nodes that reach farther than it allows are judged one by one, movers that go farther
+ * have their turns afterwards, and places without bins of their own share bins. */
 #include <stdlib.h>
 
 #include "tick/join.h"
@@ -79,10 +79,11 @@ typedef struct join_movers { /* a sample of the movers */
     double step[JOIN_FAR_SAMPLE], at[2][JOIN_FAR_SAMPLE], size[JOIN_FAR_SAMPLE]; /* size: greatest coordinate */
 } join_movers;
 
-static void join_sample_movers(const aoi_world *w, join_movers *m) {
-    m->count = w->mover_count < JOIN_FAR_SAMPLE ? w->mover_count : JOIN_FAR_SAMPLE;
+/* Of the first `count`. */
+static void join_sample_movers(const aoi_world *w, uint32_t count, join_movers *m) {
+    m->count = count < JOIN_FAR_SAMPLE ? count : JOIN_FAR_SAMPLE;
     for (uint32_t i = 0; i < m->count; i++) {
-        uint32_t k = join_pick(i, JOIN_FAR_SAMPLE, w->mover_count);
+        uint32_t k = join_pick(i, JOIN_FAR_SAMPLE, count);
         const double *is = w->entities[w->movers[k]].pos;
         m->step[i] = aoi_chebyshev(w->dims, is, aoi_mover_end(w, k));
         m->at[0][i] = is[0], m->at[1][i] = is[1];
@@ -122,7 +123,7 @@ static double join_choose_step(const join_tick *t, const join_movers *m) {
     return fmin(fmax(fmin(join_quantile(m->step, m->count, JOIN_MOST_FAR), t->reach), least), farthest);
 }
 
-/* If doubles do not suffice, all nodes are wide. */
+/* If doubles do not suffice, no mover suits. */
 static void join_choose_scale(join_tick *t, const join_sample *s, const join_movers *m) {
     double reach[JOIN_SAMPLE];
     for (uint32_t i = 0; i < s->count; i++) {
@@ -134,8 +135,7 @@ static void join_choose_scale(join_tick *t, const join_sample *s, const join_mov
     double top = join_quantile(m->size, m->count, JOIN_MOST_FAR);
     t->scale = fmin(JOIN_LARGEST / (t->reach + 2 * t->step), 0x1p47 / top);
     if (t->scale > 1e-280 && t->scale < 1e280) return;
-    t->reach = -1;
-    t->step = 0;
+    t->step = -1;
     t->scale = 1;
 }
 
@@ -169,7 +169,9 @@ static int join_by_number(const void *a, const void *b) {
 /* As many bins and lines as the window has, but not many more than items, and at least twice those that a watcher
  * scans.  The numbers are odd, so that items far apart in one bin differ in their coordinates modulo a power of two.
  * If bins must be shared, the first turn of the torus is around the middle of the movers. */
-static void join_choose_torus(join_tick *t, join_movers *m) {
+static void join_choose_torus(join_tick *t) {
+    join_movers m;
+    m.count = 0;
     const int bits[2] = {t->bin_bits, t->line_bits};
     double most = 2 * join_most_cells(t), n[2], least[2];
     for (int a = 0; a < 2; a++) {
@@ -184,8 +186,9 @@ static void join_choose_torus(join_tick *t, join_movers *m) {
     t->lines = (uint32_t)n[1] | 1;
     for (int a = 0; a < 2; a++) {
         if (t->window[a] <= (int64_t)n[a]) continue;
-        qsort(m->at[a], m->count, sizeof *m->at[a], join_by_number);
-        double first = m->at[a][m->count / 2] - n[a] / 2 * ldexp(1, bits[a]) / t->scale;
+        if (!m.count) join_sample_movers(t->world, t->space->joined, &m);
+        qsort(m.at[a], m.count, sizeof *m.at[a], join_by_number);
+        double first = m.at[a][m.count / 2] - n[a] / 2 * ldexp(1, bits[a]) / t->scale;
         t->origin[a] = fmax(t->origin[a], first);
         t->window[a] = INT64_MAX;
     }
@@ -204,19 +207,30 @@ static void join_bound_heights(join_tick *t) {
     t->low = low - 2 * t->step, t->high = high + 2 * t->step;
 }
 
-bool aoi_join_choose(join_tick *t) {
-    join_sample s;
-    join_movers m;
-    join_take_sample(t->world, &s);
-    if (!s.count || !t->world->mover_count) return false;
-    join_sample_movers(t->world, &m);
-    join_choose_scale(t, &s, &m);
-    t->range = (int)(fmax(t->reach + 2 * t->step, 0) * t->scale) + JOIN_ROUNDED;
+bool aoi_tick_choose(aoi_space *s) {
+    const aoi_travel *m = &s->moves;
+    join_tick t = {.space = s, .world = &s->world, .usual = {.node = AOI_NONE}};
+    join_sample nodes;
+    join_movers movers;
+    join_take_sample(&s->world, &nodes);
+    s->frame = (aoi_frame){.usual = AOI_NONE};
+    if (!nodes.count || !s->world.mover_count) return true;
+    join_sample_movers(&s->world, s->world.mover_count, &movers);
+    join_choose_scale(&t, &nodes, &movers);
+    if (s->world.dims == 3) join_bound_heights(&t);
+    join_choose_usual(&t, &nodes);
+    s->frame = (aoi_frame){t.step, t.scale, t.reach, t.low, t.high, t.usual.node};
+    double far = 0;
+    for (int a = 0; a < s->world.dims; a++) far = fmax(far, fmax(fabs(m->lo[a]), fabs(m->hi[a])));
+    return m->farthest <= t.step && far * t.scale < AOI_FRAME_FARTHEST;
+}
+
+void aoi_join_lay(join_tick *t) {
+    const aoi_frame *f = &t->space->frame;
+    t->step = f->step, t->scale = f->scale, t->reach = f->reach, t->low = f->low, t->high = f->high;
+    t->usual.node = f->usual;
+    t->range = (int)((t->reach + 2 * t->step) * t->scale) + JOIN_ROUNDED;
     join_choose_lines(t);
-    join_choose_torus(t, &m);
-    if (t->world->dims == 3) join_bound_heights(t);
+    join_choose_torus(t);
     t->origin[2] = t->space->moves.lo[2];
-    t->usual.node = AOI_NONE;
-    if (t->reach >= 0) join_choose_usual(t, &s);
-    return true;
 }

@@ -5,13 +5,11 @@
 
 #define JOIN_NOWHERE UINT32_MAX
 #define JOIN_ABOVE (UINT32_C(1) << 30) /* what aoi_lanes_fixed adds */
-#define JOIN_FARTHEST                                                                                                  \
-    0x1p49 /* beyond that a place in fixed point has no digits left, and a border is rounded by a unit */
 
 /* ---- places in fixed point --------------------------------------------------------------------------------------- */
 
 static int64_t join_fixed(const join_tick *t, int axis, double v) {
-    double k = (v - t->origin[axis]) * t->scale, most = 2 * JOIN_FARTHEST;
+    double k = (v - t->origin[axis]) * t->scale, most = 4 * AOI_FRAME_FARTHEST;
     k = k > most ? most : k < -most ? -most : k;
     int64_t i = (int64_t)k;
     return i - (k < (double)i);
@@ -27,13 +25,6 @@ AOI_INLINE bool join_in_window(const join_tick *t, const int64_t at[2]) {
     int64_t bin = at[0] >> t->bin_bits, line = at[1] >> t->line_bits;
     return (t->window[0] == INT64_MAX || (uint64_t)bin < (uint64_t)t->window[0]) &&
            (t->window[1] == INT64_MAX || (uint64_t)line < (uint64_t)t->window[1]);
-}
-
-static bool join_is_remote(const join_tick *t, const double *at) {
-    bool remote = false;
-    for (int a = 0; a < t->world->dims; a++)
-        remote |= !(fmax(fabs(at[a]), fabs(at[a] - t->origin[a])) * t->scale < JOIN_FARTHEST);
-    return remote;
 }
 
 /* An item before sorting: its places in fixed point, above 0. */
@@ -99,43 +90,26 @@ AOI_INLINE bool join_count_item(join_tick *t, int class, uint64_t kind, join_not
 
 /* ---- all entities ------------------------------------------------------------------------------------------------ */
 
-/* Lists its nodes that are judged one by one, wide ones or all; false when memory is refused. */
-static bool join_note_wide(join_tick *t, uint32_t entity, bool all) {
+/* Lists its nodes that are judged one by one; false when memory is refused. */
+static bool join_note_wide(join_tick *t, uint32_t entity) {
     const aoi_world *w = t->world;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!join_is_watching(w->nodes + n) || !(all || aoi_join_is_wide(t, n))) continue;
+        if (!join_is_watching(w->nodes + n) || !aoi_join_is_wide(t, n)) continue;
         if (!AOI_GROW(&t->world->memory, t->wide, t->wide_cap, t->wide_count + (size_t)1)) return false;
         t->wide[t->wide_count++] = n;
     }
     return true;
 }
 
-static AOI_NOINLINE bool join_note_far(join_tick *t, uint32_t entity, bool remote) {
-    aoi_memory *m = &t->world->memory;
-    if (remote) {
-        if (!AOI_GROW(m, t->remote, t->remote_cap, t->remote_count + (size_t)1)) return false;
-        t->remote[t->remote_count++] = entity;
-    } else {
-        if (!AOI_GROW(m, t->far, t->far_cap, t->far_count + (size_t)1)) return false;
-        t->far[t->far_count++] = entity;
-    }
-    return join_note_wide(t, entity, remote);
-}
-
-/* Notes an entity, NOWHERE if it is no item; false when memory is refused.  careful: some movers are far or remote. */
-AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t entity, bool careful, join_note *note) {
+/* Notes an entity, NOWHERE if it is no item; false when memory is refused. */
+AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t entity, join_note *note) {
     const aoi_world *w = f->world;
     const aoi_entity_record *r = w->entities + entity;
     bool moves = r->mover < w->moved;
     const double *was = moves ? aoi_mover_end(w, r->mover) : r->pos;
     for (uint32_t n = r->nodes; !moves && n != AOI_NONE; n = w->nodes[n].next) moves = join_has_turned(w, n);
-    if (careful && moves) {
-        bool remote = join_is_remote(t, r->pos);
-        if (remote || !(aoi_chebyshev(w->dims, r->pos, was) <= f->step))
-            return join_note_far(t, entity, remote || join_is_remote(t, was));
-    }
     bool usual = r->nodes != AOI_NONE && join_are_alike(w, r->nodes, f->usual.node);
-    if (!usual && !join_note_wide(t, entity, false)) return false;
+    if (!usual && !join_note_wide(t, entity)) return false;
     for (uint32_t n = r->nodes; usual && n != AOI_NONE; n = w->nodes[n].next) t->usual.mask |= w->nodes[n].mask;
     join_note_place(f, r->pos, was, moves, note);
     int class = (moves ? 0 : JOIN_STILL) | (usual ? 0 : JOIN_ODD);
@@ -144,13 +118,11 @@ AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t enti
 
 static bool join_note_all(join_tick *t, join_note *notes) {
     const aoi_world *w = t->world;
-    const aoi_travel *m = &t->space->moves;
-    bool careful = m->farthest > t->step || join_is_remote(t, m->lo) || join_is_remote(t, m->hi);
     const join_tick frame = *t; /* in registers: the counters might alias it */
     for (uint32_t e = 0; e < w->entity_top; e++) {
         notes[e].cell = JOIN_NOWHERE;
         if (!aoi_is_live(w->entities[e].generation)) continue;
-        if (!join_note_entity(t, &frame, e, careful, notes + e)) return false;
+        if (!join_note_entity(t, &frame, e, notes + e)) return false;
     }
     return true;
 }
@@ -166,23 +138,6 @@ AOI_INLINE void join_place_item(join_tick *t, const join_note *n, uint32_t entit
     if (!tall) return;
     t->height[k] = n->height;
     t->column[2][k] = (uint16_t)n->height, t->column[5][k] = (uint16_t)n->was_high;
-}
-
-/* Counts or places the two items, one at either place, of each entity that goes far. */
-static bool join_add_far(join_tick *t, bool place) {
-    const aoi_world *w = t->world;
-    for (uint32_t i = 0; i < t->far_count; i++)
-        for (int class = JOIN_ARRIVED; class <= JOIN_GONE; class ++) {
-            uint32_t e = t->far[i];
-            const double *at = class == JOIN_GONE ? aoi_position_before(w, e) : w->entities[e].pos;
-            join_note n;
-            join_note_place(t, at, at, true, &n);
-            if (place) {
-                n.cell += t->sets[t->set_of[class]].cell;
-                join_place_item(t, &n, e, w->dims == 3);
-            } else if (!join_count_item(t, class, w->entities[e].kind, &n)) return false;
-        }
-    return true;
 }
 
 static bool join_columns_ready(join_tick *t) {
@@ -207,7 +162,6 @@ static void join_place_all(join_tick *t, const join_note *notes) {
     join_tick frame = *t;
     for (uint32_t e = 0; e < t->world->entity_top; e++)
         if (notes[e].cell != JOIN_NOWHERE) join_place_item(&frame, notes + e, e, t->world->dims == 3);
-    (void)join_add_far(t, true);
 }
 
 bool aoi_join_sort(join_tick *t) {
@@ -215,7 +169,7 @@ bool aoi_join_sort(join_tick *t) {
     join_note *notes = NULL;
     uint32_t cap = 0;
     for (int c = 0; c < JOIN_CLASSES; c++) t->set_of[c] = -1;
-    bool good = AOI_GROW_TO(m, notes, cap, t->world->entity_top) && join_note_all(t, notes) && join_add_far(t, false);
+    bool good = AOI_GROW_TO(m, notes, cap, t->world->entity_top) && join_note_all(t, notes);
     if (good && t->count && (good = join_columns_ready(t))) join_place_all(t, notes);
     AOI_FREE(m, notes, cap);
     return good;
@@ -228,7 +182,5 @@ void aoi_join_free(join_tick *t) {
     for (int c = 0; c < 6; c++) AOI_FREE(m, t->column[c], t->column_cap[c]);
     AOI_FREE(m, t->bin, t->bin_cap);
     AOI_FREE(m, t->height, t->height_cap);
-    AOI_FREE(m, t->far, t->far_cap);
-    AOI_FREE(m, t->remote, t->remote_cap);
     AOI_FREE(m, t->wide, t->wide_cap);
 }

@@ -58,7 +58,7 @@ static bool join_run(join_tick *t) {
     join_open_strip(&o, t);
     bool good = !o.failed;
     for (int q = 0; q < t->set_count && good; q++) good = join_run_set(t, &o, q);
-    if (good && (t->wide_count || t->remote_count)) {
+    if (good && t->wide_count) {
         aoi_join_judge_wide(&o);
         good = join_merge(t, &o);
     }
@@ -68,7 +68,11 @@ static bool join_run(join_tick *t) {
 
 bool aoi_tick_join(aoi_space *s) {
     join_tick t = {.space = s, .world = &s->world};
-    bool good = !s->node_count || !aoi_join_choose(&t) || (aoi_join_sort(&t) && join_run(&t));
+    bool good = true;
+    if (s->frame.scale > 0) {
+        aoi_join_lay(&t);
+        good = aoi_join_sort(&t) && join_run(&t);
+    }
     if (!good) s->world.failed = true;
     aoi_join_free(&t);
     if (good) aoi_judge_unjoined(s);

@@ -15,7 +15,7 @@
  *
  * Sets.  Moving and still items are sorted apart, as two still items do not change.  Often most watchers carry the same
  * symmetric areas: two of them see each other or neither does, so these are a set of their own and a mutual pair is
- * compared once, for both.  An entity that goes far is no item: it is compared at both its places, in both directions.
+ * compared once, for both.  A mover that goes too far stands still here: it has its turn afterwards (core/movers.c).
  *
  * Lines go in strips.  A strip reads the items and writes its own buffer, and buffers are recorded in the order of the
  * strips: strips may run at the same time, and the events are the same.
@@ -46,10 +46,8 @@ enum {
 
 enum { /* classes of items, one set each */
        JOIN_STILL = 1,
-       JOIN_ODD = 2,     /* carries other than the usual areas */
-       JOIN_ARRIVED = 4, /* goes far: at its place after the move */
-       JOIN_GONE = 5,    /* the same, before the move */
-       JOIN_CLASSES = 6
+       JOIN_ODD = 2, /* carries other than the usual areas */
+       JOIN_CLASSES = 4
 };
 
 enum { JOIN_ROUND = 1, JOIN_MANY = 2, JOIN_SHAPED = 4, JOIN_TALL = 8, JOIN_KINDS = 16 }; /* kinds of probes */
@@ -105,11 +103,8 @@ typedef struct join_tick {
     uint16_t *column[6], *bin; /* x, y, z, and where it was; bin in its line */
     int32_t *height;           /* z with more digits */
     uint32_t count;
-    uint32_t *far;    /* entities that go far */
-    uint32_t *remote; /* entities too far away for fixed point, which move */
-    uint32_t *wide;   /* nodes that are judged one by one */
-    uint32_t first_cap, ref_cap, column_cap[6], bin_cap, height_cap, far_cap, far_count, remote_cap, remote_count,
-        wide_cap, wide_count;
+    uint32_t *wide; /* nodes that are judged one by one */
+    uint32_t first_cap, ref_cap, column_cap[6], bin_cap, height_cap, wide_cap, wide_count;
 } join_tick;
 
 typedef struct join_hit { /* of sixteen items from `first` on, those that may have passed a border */
@@ -126,7 +121,6 @@ static inline uint32_t join_probe_index(const join_hit *h) {
 }
 
 enum { JOIN_MUTUAL = 1 << 16, JOIN_UNSURE = 1 << 17 }; /* bits of a hit beside the lanes' */
-enum { JOIN_FAR = JOIN_MANY | JOIN_SHAPED };           /* no kind of probe: hits of entities that go far */
 
 typedef struct join_pair {
     uint32_t node, target;
@@ -147,13 +141,15 @@ typedef struct join_strip { /* what a strip writes */
     join_hit *hit[JOIN_KINDS], hits[JOIN_KINDS][JOIN_HITS];
 } join_strip;
 
-/* Judges all movers, which are in place in the index; false when memory is refused, now or when an event was recorded.
- * O(items * items in the bins around them). */
+/* Chooses the frame of a tick before anything moves; false: some movers do not suit it. */
+bool aoi_tick_choose(aoi_space *s);
+/* Judges the first `joined` movers, which suit the frame and are in place in the index; false when memory is refused, now
+ * or when an event was recorded.  O(items * items in the bins around them). */
 bool aoi_tick_join(aoi_space *s);
 
 /* ---- its parts --------------------------------------------------------------------------------------------------- */
 
-bool aoi_join_choose(join_tick *t); /* false: no node can change */
+void aoi_join_lay(join_tick *t); /* lines and bins of the frame */
 bool aoi_join_sort(join_tick *t);
 void aoi_join_free(join_tick *t);
 void aoi_join_probes_of(join_strip *o, uint32_t item, uint32_t entity); /* of its nodes that are not wide */
@@ -180,11 +176,6 @@ static inline bool join_are_alike(const aoi_world *w, uint32_t a, uint32_t b) {
             return false;
     }
     return a == b;
-}
-
-static inline bool join_goes_far(const join_tick *t, uint32_t entity) {
-    const aoi_world *w = t->world;
-    return aoi_chebyshev(w->dims, w->entities[entity].pos, aoi_position_before(w, entity)) > t->step;
 }
 
 /* Such a node may see other targets even if neither moves. */

@@ -4,8 +4,7 @@
  *   usual, moves           the usual: its own from itself on, others      mutual pairs
  *                          each from one side
  *   moves                  all others                                     its own targets
- *   stands still           those that move, unless they are usual, too    the same
- *   goes far               all, around both places                        targets of either */
+ *   stands still           those that move, unless they are usual, too    the same */
 #include "tick/lanes.h"
 
 enum { JOIN_SPARSE = 4 }; /* a sparse set has fewer than one in so many items */
@@ -20,18 +19,16 @@ typedef struct join_route { /* a set to compare with */
 } join_route;
 
 static bool join_is_usual_class(int class) {
-    return !(class & JOIN_ODD) && class < JOIN_ARRIVED;
+    return !(class & JOIN_ODD);
 }
 
 /* The route of the watchers of set s to set q; false: none is needed. */
 static bool join_route_to(const join_tick *t, int s, int q, join_route *r) {
     const join_set *from = t->sets + s, *to = t->sets + q;
-    bool far = from->class >= JOIN_ARRIVED, usual = join_is_usual_class(from->class) && join_is_usual_class(to->class);
+    bool usual = join_is_usual_class(from->class) && join_is_usual_class(to->class);
     bool moves = !(from->class & JOIN_STILL), others_move = !(to->class & JOIN_STILL);
     *r = (join_route){.first = t->first + to->cell, .kinds = to->kinds};
     r->sparse = r->first[t->bins * t->lines] - r->first[0] < t->count / JOIN_SPARSE;
-    if (far) return to->class < JOIN_ARRIVED || s == q;
-    if (to->class >= JOIN_ARRIVED) return false;
     if (!usual) return moves || others_move;
     r->flags = JOIN_MUTUAL;
     r->kinds |= from->kinds;
@@ -232,17 +229,6 @@ static void join_scan_odd(join_strip *o, const join_route *r, const join_route *
     }
 }
 
-/* Scans with a box as large as any area that is not wide, in which no item is surely inside. */
-static void join_scan_far(join_strip *o, const join_route *r, const join_route *end, const uint32_t *row,
-                          uint32_t line) {
-    const join_tick *t = o->tick;
-    int reach = (int)(t->reach * t->scale) + 3;
-    join_probe p = {.mask = UINT64_MAX, .extent = {(int16_t)reach, (int16_t)reach}, .out = {1}, .in = {INT16_MIN}};
-    p.left = p.low = (int16_t)-t->range, p.right = p.high = (int16_t)t->range;
-    join_watchers w = {&p, 0, line, row[0], row[t->bins]};
-    if (w.item < w.end && !o->failed) join_scan_some(o, &w, r, end, 0, JOIN_FAR);
-}
-
 void aoi_join_scan(join_strip *o, int set, uint32_t line, uint32_t end) {
     const join_tick *t = o->tick;
     const join_set *s = t->sets + set;
@@ -250,8 +236,7 @@ void aoi_join_scan(join_strip *o, int set, uint32_t line, uint32_t end) {
     int n = 0;
     for (int q = 0; q < t->set_count; q++) n += join_route_to(t, set, q, routes + n);
     for (const uint32_t *row = t->first + s->cell + (size_t)line * t->bins; line < end && n; line++, row += t->bins) {
-        if (s->class >= JOIN_ARRIVED) join_scan_far(o, routes, routes + n, row, line);
-        else if (s->class & JOIN_ODD) join_scan_odd(o, routes, routes + n, row, line);
+        if (s->class & JOIN_ODD) join_scan_odd(o, routes, routes + n, row, line);
         else join_scan_usual(o, routes, routes + n, row, line);
     }
     join_scan_probes(o, routes, routes + n);

@@ -1,7 +1,7 @@
 /* verdicts.c - decides the pairs that may have passed a border.
  *
- * The columns decide pairs that are well off the borders before and after.  The rule, on doubles, decides the others,
- * pairs found around the seam of the torus, and pairs of entities that go far. */
+ * The columns decide pairs that are well off the borders before and after.  The rule, on doubles, decides the others, and
+ * pairs found around the seam of the torus. */
 #include <stdlib.h>
 
 #include "tick/lanes.h"
@@ -149,37 +149,8 @@ AOI_INLINE void join_decide_hits(join_strip *o, const join_hit *h, const join_hi
     }
 }
 
-/* ---- entities that go far ---------------------------------------------------------------------------------------- */
-
-/* A pair may be found at both places: it is judged at the new one, or at the old one if the target is outside now. */
-static void join_judge_far(join_strip *o, uint32_t watcher, uint32_t target, bool gone) {
-    const aoi_world *w = o->tick->world;
-    for (uint32_t n = w->entities[watcher].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!join_is_watching(w->nodes + n) || aoi_join_is_wide(o->tick, n)) continue;
-        join_zone_pair z = join_rule(o->tick, n, target);
-        o->judged++;
-        if (z.before != z.after && gone == (z.after == AOI_OUTSIDE)) join_emit(o, n, target, z.before, z.after, 0);
-    }
-}
-
-static void join_decide_far(join_strip *o) {
-    const join_tick *t = o->tick;
-    for (const join_hit *h = o->hits[JOIN_FAR]; h < o->hit[JOIN_FAR] && !o->failed; h++) {
-        uint32_t e = join_entity(t, join_item_of(h));
-        bool gone = t->set_of[JOIN_GONE] >= 0 && join_item_of(h) >= t->first[t->sets[t->set_of[JOIN_GONE]].cell] &&
-                    join_item_of(h) < t->first[t->sets[t->set_of[JOIN_GONE]].cell + t->bins * t->lines];
-        for (uint32_t bits = h->bits & 0xffff; bits; bits &= bits - 1) {
-            uint32_t item = h->first + (uint32_t)aoi_lanes_first(bits), other = join_entity(t, item);
-            if (other == e || (other < e && join_goes_far(t, other))) continue; /* two such entities find each other */
-            join_judge_far(o, e, other, gone);
-            join_judge_far(o, other, e, gone);
-        }
-    }
-}
-
 void aoi_join_decide(join_strip *o, int kind) {
     if (o->failed) o->undecided_count = 0;
-    else if (kind == JOIN_FAR) join_decide_far(o);
     else if (kind == 0) join_decide_hits(o, o->hits[kind], o->hit[kind], 0);
     else if (kind & JOIN_SHAPED) join_decide_hits(o, o->hits[kind], o->hit[kind], kind | JOIN_SHAPED);
     else join_decide_hits(o, o->hits[kind], o->hit[kind], kind & ~JOIN_SHAPED);
