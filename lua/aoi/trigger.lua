@@ -386,7 +386,7 @@ local function state_of(t, target)
   if t:has(target) then return visit and visits.lingers(visit) and "lingering" or "inside" end
   if visit and visit.state == visits.WAITING then return "waiting" end
   if t.spent and admission.covers(t, target) then return "spent" end
-  if visit then return "refused" end
+  if visit and visit.state == visits.REFUSED then return "refused" end
 end
 
 -- One trigger -------------------------------------------------------------------------------------------------------
@@ -500,11 +500,12 @@ function Trigger:set_mask(mask)
   if not self.disabled then self.set.space:set_mask(self.id, self.node, mask) end
 end
 
---- The number of targets inside.
+--- The number of targets inside, as `targets` gives them.
 ---@return integer
 function Trigger:count()
   checks.self(self, Trigger, "count", "trigger:count()")
-  return self.set.inside[self.slot] or 0
+  local _, n = self:targets()
+  return n
 end
 
 --- The number of targets in the queue of `limit` or `cooldown`.
@@ -516,18 +517,14 @@ function Trigger:waiting()
   return n
 end
 
---- Whether a target is inside.
+--- Whether a target is inside, as `targets` gives them.
 ---@param target integer
 ---@return boolean
 function Trigger:has(target)
   checks.self(self, Trigger, "has", "trigger:has(target)")
   checks.id(target, 1, "has")
   if not alive(self) then return false end
-  if not self.visits then
-    return self.set.space:has(target) and (self.sight or self.set.space):sees(self.id, self.node, target)
-  end
-  local visit = self.visits[target]
-  return visit ~= nil and visit.state == visits.INSIDE
+  return (self.visits and admission.has or admission.covers)(self, target)
 end
 
 --- Explains why a target is inside or not: the result of `space:explain` for the node, and `state`.
@@ -543,21 +540,17 @@ function Trigger:explain(target)
   return it
 end
 
---- The targets that are inside, in no particular order.
+--- The targets that are inside now, in no particular order: those that are leaving, and whose event waits, are not.
+--- Those that come and whose event waits are, if there is room, unless a filter has to be asked.
 ---@param buf? integer[] a table to fill
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Trigger:targets(buf)
   checks.self(self, Trigger, "targets", "trigger:targets()")
   checks.buffer(buf, 1, "targets")
-  local list, n, is_alive = buf or {}, 0, alive(self)
+  local list, is_alive = buf or {}, alive(self)
   if is_alive and not self.visits then return (self.sight or self.set.space):view(self.id, self.node, list) end
-  for target, visit in pairs(is_alive and self.visits or {}) do
-    if visit.state == visits.INSIDE then
-      n = n + 1
-      list[n] = target
-    end
-  end
+  local n = is_alive and admission.inside(self, list) or 0
   checks.end_list(list, n)
   return list, n
 end

@@ -27,6 +27,19 @@ local function random_options(random)
   }
 end
 
+-- The targets inside, in order: what the three questions say is the same.
+local function inside(t)
+  local list, n = t:targets()
+  assert.equal(n, t:count())
+  table.sort(list)
+  local found = {}
+  for id = 1, IDS do
+    if t:has(id) then found[#found + 1] = id end
+  end
+  assert.same(found, list)
+  return list
+end
+
 local function nothing_left(space, triggers)
   for id = 1, IDS do
     if space:has(id) then space:leave(id) end
@@ -140,7 +153,14 @@ each_space(function(engine, delivery)
           }
           if model:place(id, new) then space:move(id, new.x, new.y) end
         end
+        local waits = {}
+        for _, p in ipairs(pairs_of) do
+          if not p.model.options.filter then waits[p] = inside(p.real) end
+        end
         space:flush()
+        for p, list in pairs(waits) do
+          if p.real:alive() then assert.same(list, inside(p.real), "before and after a flush, step " .. step) end
+        end
         if random() < 0.3 then
           local now = model.time + (random(9) - 1) / 4
           model:update(now)

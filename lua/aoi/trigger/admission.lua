@@ -211,6 +211,56 @@ local function may_linger(t, visit)
     and checks.life(t.set.space, target) == visit.life
 end
 
+-- Questions ----------------------------------------------------------------------------------------------------------
+
+-- Whether a target whose visit is INSIDE is still there: its leave event may wait.
+local function is_still_there(t, visit)
+  return checks.life(t.set.space, visit.target) == visit.life and admission.covers(t, visit.target)
+end
+local function is_still_inside(t, visit) return is_still_there(t, visit) or may_linger(t, visit) end
+
+--- The targets that are inside now, that is when all events that wait are processed: who leaves is not, who comes is if
+--- there is room. Who comes to a filter is not before it was asked; of more than have room any are.
+-- @param list a table to fill
+-- @return their number
+function admission.inside(t, list)
+  local set, n = t.set, 0
+  for target, visit in pairs(t.visits) do
+    if visit.state == INSIDE and is_still_inside(t, visit) then
+      n = n + 1
+      list[n] = target
+    end
+  end
+  if t.spent or t.ready > set.time then return n end
+  local last = (t.cooldown > 0 or t.once and not t.after) and math.min(n + 1, t.limit) or t.limit
+  local function come(target)
+    if n == last then return end
+    n = n + 1
+    list[n] = target
+  end
+  local waiting = t.head
+  while waiting do
+    if is_still_there(t, waiting) then come(waiting.target) end
+    waiting = waiting.next
+  end
+  for _, target in ipairs(t.filter and NONE or (t.sight or set.space):view(t.id, t.node)) do
+    local visit = t.visits[target]
+    if not visit or visit.life ~= checks.life(set.space, target) then come(target) end
+  end
+  return n
+end
+
+--- Whether a target is inside now, as `admission.inside` has it.
+function admission.has(t, target)
+  local visit, list = t.visits[target], {}
+  if visit and visit.state == INSIDE and is_still_inside(t, visit) then return true end
+  if visit and visit.state == REFUSED and is_still_there(t, visit) or not admission.covers(t, target) then return false end
+  for i = 1, admission.inside(t, list) do
+    if list[i] == target then return true end
+  end
+  return false
+end
+
 --- Disables a trigger: all its targets leave, those that linger, too, by events of the node.
 function admission.disable(t)
   local list, space = {}, t.set.space

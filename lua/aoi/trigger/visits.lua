@@ -7,7 +7,7 @@
 --                 INSIDE    counted in t.inside; `since` is when it was admitted, `stays` counts its `stay` calls
 --   stay, dwell   its timers, set while it is inside
 --   linger        the timer that is set while the target is inside but out of the area; nil without that option
---   life          with `linger` the life of the target's id (checks.life); else false
+--   life          the life of the target's id (checks.life)
 --
 -- Visits are reused: set.spare chains the free ones through `next`. So are the tables of visits, in set.spare_maps;
 -- triggers without any visit share one empty table.
@@ -47,7 +47,7 @@ function visits.new(t, target)
     visit.stay, visit.dwell = timers.record(visits.STAY, visit), timers.record(visits.DWELL, visit)
   end
   visit.trigger, visit.target, visit.state = t, target, REFUSED
-  visit.life = t.linger and checks.life(set.space, target) or false
+  visit.life = checks.life(set.space, target)
   visit.linger = t.linger and (visit.linger or timers.record(visits.LINGER, visit))
   if t.known == 0 then t.visits = table.remove(set.spare_maps) or {} end
   t.known = t.known + 1
