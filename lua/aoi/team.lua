@@ -21,7 +21,7 @@
 -- How it is built
 --
 --   space --(handlers of a team's nodes)--> team { count = {target -> nodes that see it}, known = {target -> life} }
---         --(handlers of the bushes)------> inside { entity -> { bush -> true } }
+--         --(handlers of the bushes)------> inside { entity -> { bush -> true } }; `unlayered` is the same by questions
 --   nodes mark targets; bushes note entities, for which tick marks targets; then it evaluates these and calls handlers
 --
 -- Of a node only its id is stored, in team.nodes: {watcher -> node id}. Entries of watchers that have left the space
@@ -30,6 +30,7 @@
 local checks = require "aoi.checks"
 local reserved = require "aoi.reserved"
 local sights = require "aoi.sight"
+local sorted_keys = require "aoi.sorted_keys"
 
 local team = {}
 
@@ -116,6 +117,27 @@ local function new_bush_handlers(self)
   }
 end
 
+-- Watchers on no layer are seen by no node, those of bushes neither: a tick asks who of them is in a bush.
+local function note_unlayered(self)
+  local now, space = {}, self.space
+  for _, side in ipairs(next(self.bushes) and self.order or {}) do
+    for id in pairs(side.nodes) do
+      if space:layers(id) == 0 and space:kind(id) ~= 0 then now[id] = {} end
+    end
+  end
+  for bush, area in pairs(next(now) and self.bushes or {}) do
+    local x, y, z = space:position(bush)
+    if not x then self.bushes[bush] = nil end
+    for _, id in ipairs(x and (z and space:near(x, y, z, area) or space:near(x, y, area)) or {}) do
+      if now[id] then now[id][bush] = true end
+    end
+  end
+  for _, entities in ipairs { self.unlayered, now } do
+    for _, id in ipairs((sorted_keys(entities))) do mark(self.noted, id) end
+  end
+  self.unlayered = now
+end
+
 -- Evaluation ----------------------------------------------------------------------------------------------------------
 
 local function share(bushes, others)
@@ -132,7 +154,8 @@ local function is_visible(self, side, target)
   local watchers, n = self.space:viewers(target, self.buffer)
   for i = 1, 2 * n, 2 do
     local watcher, node = watchers[i], watchers[i + 1]
-    if side.nodes[watcher] == node and share(bushes, self.inside[watcher])
+    if side.nodes[watcher] == node
+      and (share(bushes, self.inside[watcher]) or share(bushes, self.unlayered[watcher]))
       and (not self.sight or self.sight:sees(watcher, node, target)) then
       return true
     end
@@ -190,7 +213,7 @@ function team.new(space, handlers, none)
   end
   local self = setmetatable({
     space = space, handlers = handlers, sides = {}, order = {}, inside = {}, noted = new_marks(), buffer = {},
-    calls = {}, first = 1, last = 0,
+    bushes = {}, unlayered = {}, calls = {}, first = 1, last = 0,
   }, Sight)
   self.in_bush = new_bush_handlers(self)
   if handlers.sight ~= nil then -- the teams have a sight of their own with the same walls: Sight:tick ticks it
@@ -287,6 +310,7 @@ function Sight:bush(points)
   local id = reserved.entity(space, x, y, checks.dimensions(space) == 3 and 0 or nil)
   local area = { shape = "polygon", points = corners, layers = -1 } -- all layers, not those of the bush
   checks.call("bush", { [4] = 1 }, space.add_node, space, id, reserved.node(space), area, self.in_bush)
+  self.bushes[id] = { shape = "polygon", points = corners }
   return id
 end
 
@@ -299,6 +323,7 @@ function Sight:tick(none)
   checks.nothing(none, 1, "tick")
   checks.open(self.space)
   if self.sight then self.sight:tick() end
+  note_unlayered(self)
   for _, id in ipairs(self.noted) do mark_entity(self, id) end
   clear(self.noted)
   for _, event in ipairs { "leave", "enter" } do

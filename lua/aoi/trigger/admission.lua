@@ -254,7 +254,8 @@ end
 function admission.has(t, target)
   local visit, list = t.visits[target], {}
   if visit and visit.state == INSIDE and is_still_inside(t, visit) then return true end
-  if visit and visit.state == REFUSED and is_still_there(t, visit) or not admission.covers(t, target) then return false end
+  local refused = visit and visit.state == REFUSED and is_still_there(t, visit)
+  if refused or not admission.covers(t, target) then return false end
   for i = 1, admission.inside(t, list) do
     if list[i] == target then return true end
   end
