@@ -24,15 +24,16 @@ export interface News {
 export type Parts = Map<Id, object>
 
 /** A RangeError says what is wrong with other bytes; then `parts` is as it was. */
-export function read(bytes: Uint8Array, parts?: Parts): News
+export function read(bytes: Uint8Array | ArrayBuffer, parts?: Parts): News
 
 export interface Known extends Appeared { fields: Record<string, Value> }
 
-/** What a client knows. */
+/** What a client knows. A field that was never put is not sent: `defaults` says what it is, by name. */
 export class Picture {
+  constructor(defaults?: Record<string, Value>)
   known: Map<Id, Known>
   parts: Parts
-  apply(bytes: Uint8Array): News
+  apply(bytes: Uint8Array | ArrayBuffer): News
 }
 
 /** How strings are shown: UTF-8 unless it is replaced. */

@@ -1,9 +1,9 @@
 // aoi-sync.js - reads messages of aoi.sync; the format is in docs/sync-wire.md. Plain JavaScript without dependencies,
-// for browsers (a global `aoiSync`, or `import`ed for its side effect) and node (`require`).
+// for browsers (a global `aoiSync`), node (`require`) and, through aoi-sync.mjs, `import`.
 //
-//   const picture = new aoiSync.Picture()
+//   const picture = new aoiSync.Picture({ hp: 100, name: '' })  // the fields of the server, and what they are until put
 //   socket.binaryType = 'arraybuffer'
-//   socket.onmessage = event => picture.apply(new Uint8Array(event.data))
+//   socket.onmessage = event => picture.apply(event.data)
 //   for (const [id, it] of picture.known) draw(id, it.kind, it.x, it.y)
 //
 // Ids and kinds are numbers up to 2^53 and BigInts beyond.
@@ -249,6 +249,7 @@
   // applied in this order; where anew is true, all that was known before is forgotten first. A RangeError says what is wrong with other bytes. bytes: a Uint8Array.
   // A text that comes in parts is complete in the message of its last one, if the same `parts`, a Map, is given with all.
   function read(bytes, parts = new Map()) {
+    if (bytes instanceof ArrayBuffer) bytes = new Uint8Array(bytes)
     const r = new Reader(bytes), news = { anew: false, gone: [], appeared: [], moved: [], touched: [], fields: [] }
     r.head()
     news.anew = r.anew
@@ -281,10 +282,11 @@
     return news
   }
 
-  // What a client knows: `known` is a Map from ids to { id, kind, x, y [, z], fields: { name: value } }; a field
-  // that was never sent is false, 0 or empty.
+  // What a client knows: `known` is a Map from ids to { id, kind, x, y [, z], fields: { name: value } }. A field that was
+  // never put is not sent: `defaults` says what it is.
   class Picture {
-    constructor() {
+    constructor(defaults = {}) {
+      this.defaults = defaults
       this.known = new Map()
       this.parts = new Map()
     }
@@ -294,7 +296,7 @@
       const news = read(bytes, this.parts)
       if (news.anew) this.known.clear()
       for (const id of news.gone) this.known.delete(id)
-      for (const it of news.appeared) this.known.set(it.id, { ...it, fields: named() })
+      for (const it of news.appeared) this.known.set(it.id, { ...it, fields: Object.assign(named(), this.defaults) })
       for (const it of news.moved) Object.assign(this.known.get(it.id) || {}, it)
       for (const it of news.touched) Object.assign(this.known.get(it.id) || {}, it)
       for (const { id, values } of news.fields) Object.assign((this.known.get(id) || {}).fields || {}, values)

@@ -138,4 +138,34 @@ describe("js/aoi-sync.js", function()
     assert.equal('[{"id":2,"kind":9,"x":7,"y":1,"fields":'
       .. '{"__proto__":7,"\239\187\191hp":"\239\187\191x"}}]undefined\n', output)
   end)
+
+  it("is a package for import and require, takes an ArrayBuffer, and has defaults", function()
+    if not node then return pending "node is not installed" end
+    local space = aoi.new()
+    local s = sync.new(space, { fields = { { "hp", "u16" }, { "name", "string" } } })
+    space:enter(1, 0, 0)
+    space:enter(2, 1, 0)
+    s:put(2, "name", "ann")
+    s:add(1, 5)
+    local said
+    s:tick(function(_, message) said = message_text.hex(message) end)
+    local folder = process.must "mktemp -d":gsub("%s+$", "")
+    process.must(("mkdir -p %s/node_modules && cp -R js %s/node_modules/aoi-sync"):format(folder, folder))
+    local body = ([[
+      const bytes = Uint8Array.from(Buffer.from("%s", "hex"));
+      const p = new Picture({ hp: 100, name: "" });
+      p.apply(bytes.buffer);
+      console.log(JSON.stringify([...p.known.values()]) + (read(bytes).appeared.length === 1))]]):format(said)
+    for name, head in pairs {
+      ["a.mjs"] = 'import all, { Picture, read } from "aoi-sync"; if (all.read !== read) throw 1\n',
+      ["b.cjs"] = 'const { Picture, read } = require("aoi-sync")\n',
+    } do
+      local file = assert(io.open(folder .. "/" .. name, "w"))
+      file:write(head, body)
+      file:close()
+      assert.equal('[{"id":2,"kind":1,"x":1,"y":0,"fields":{"hp":100,"name":"ann"}}]true\n',
+        process.must(("node %s/%s"):format(folder, name)))
+    end
+    process.must("rm -r " .. folder)
+  end)
 end)

@@ -19,7 +19,7 @@ local KINDS = { 1, 2, 77, 1099511627776, -1, math.mininteger }
 local STREAMS = {
   { file = "plain", quantum = 0.01, dims = 2, scale = 30, view = 20 },
   { file = "floats", dims = 3, scale = 100, view = 60, fields = true, options = { self = true } },
-  { file = "far", quantum = 0.25, dims = 3, scale = 1e17, view = math.huge },
+  { file = "far", quantum = 1 / 64, dims = 3, scale = 1e15, view = math.huge },
   { file = "odd_quantum", quantum = 0.3, dims = 2, scale = 1e3, view = math.huge, fields = true },
   { file = "budget", quantum = 0.5, dims = 2, scale = 30, view = 25, fields = true, long = true,
     options = { bytes = 120, tiers = { { 10, 1 }, { 20, 3 } }, self = true } },
