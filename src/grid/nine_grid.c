@@ -100,7 +100,7 @@ void aoi_grid_describe(const aoi_grid *g, aoi_describer *d, uint32_t layer) {
 
 const char *aoi_grid_check(const aoi_grid *g) {
     const aoi_world *w = g->world;
-    const char *wrong = aoi_spatial_check(&g->points);
+    const char *wrong = NULL;
     uint32_t entities = 0;
     for (uint32_t e = 0; e < w->entity_top && !wrong; e++) {
         const aoi_entity_record *r = w->entities + e;

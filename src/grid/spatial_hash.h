@@ -173,7 +173,6 @@ static inline bool aoi_span_is_wide(const aoi_spatial_hash *h, const aoi_span *s
 bool aoi_spatial_has(const aoi_spatial_hash *h, uint32_t cell, uint32_t slot, const double *at, uint32_t ref);
 /* Reports each cell as a part, with its items as entries. */
 void aoi_spatial_describe(const aoi_spatial_hash *h, aoi_describer *d, int part, uint32_t layer, int entry);
-const char *aoi_spatial_check(const aoi_spatial_hash *h); /* NULL, or the invariant that does not hold */
 
 /* ---- items with records: entities or nodes, whose records hold their cells and slots ----------------------------- */
 

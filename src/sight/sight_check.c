@@ -52,7 +52,6 @@ const char *aoi_sight_check(const aoi_layer *layer) {
     const char *wrong = aoi_walls_check(g->walls);
     uint32_t due = 0, pairs = 0, watches = 0;
     uint64_t seen = 0;
-    if (!wrong) wrong = aoi_index_check(&g->index);
     if (!wrong) wrong = aoi_queue_check(&g->queue);
     for (uint32_t k = 0; k < g->watch_top && !wrong; k++) {
         if (!g->watches[k]) continue;

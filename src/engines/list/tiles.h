@@ -69,7 +69,6 @@ uint32_t aoi_tiles_make(aoi_memory *m, aoi_tile_map *t, int32_t tx, int32_t ty);
 bool aoi_tiles_make_all(aoi_memory *m, aoi_tile_map *t, const aoi_span *s);
 void aoi_tiles_tidy(aoi_tile_map *t); /* removes empty tiles if there are many */
 void aoi_tiles_close(aoi_memory *m, aoi_tile_map *t);
-const char *aoi_tiles_check(const aoi_tile_map *t);
 
 /* ---- levels ------------------------------------------------------------------------------------------------------ */
 
