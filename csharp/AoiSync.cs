@@ -56,12 +56,14 @@ namespace Aoi
         public bool Anew;
         public int Dimensions;
         public readonly List<long> Gone = new List<long>();
+        public readonly List<int> Reasons = new List<int>(); // why each of Gone is; 0: out of view
         public readonly List<Row> Appeared = new List<Row>(), Moved = new List<Row>(), Touched = new List<Row>();
         public readonly List<Change> Fields = new List<Change>();
 
         internal void Clear()
         {
             Gone.Clear();
+            Reasons.Clear();
             Appeared.Clear();
             Moved.Clear();
             Touched.Clear();
@@ -121,7 +123,7 @@ namespace Aoi
     /// <summary>Reads the messages of one connection: keeps what has come of texts that are sent in parts.</summary>
     public sealed class MessageReader
     {
-        const int Version = 2, Flag3D = 1, FlagAnew = 2, FlagFields = 4;
+        const int Version = 2, Flag3D = 1, FlagAnew = 2, FlagFields = 4, FlagReasons = 8;
         const int TagMoved = 0, TagMovedTouched = 1, TagTouched = 2, TagAppeared = 3, TagGone = 4, TagMovedWide = 5,
             TagAppearedWide = 6, TagState = 7;
         const int Types = 13, MostName = 64, MostValue = 65535;
@@ -152,7 +154,7 @@ namespace Aoi
         byte[] bytes;
         int at, end, dimensions;
         uint records;
-        bool anew;
+        bool anew, reasons;
         double quantum;
         long last;
         ulong fields;
@@ -285,9 +287,10 @@ namespace Aoi
             fields = 0;
             int version = Byte(), flags = Byte();
             if (version != Version) Refuse("it is of another version");
-            if ((flags & ~(Flag3D | FlagAnew | FlagFields)) != 0) Refuse("it has unknown flags");
+            if ((flags & ~(Flag3D | FlagAnew | FlagFields | FlagReasons)) != 0) Refuse("it has unknown flags");
             dimensions = (flags & Flag3D) != 0 ? 3 : 2;
             anew = (flags & FlagAnew) != 0;
+            reasons = (flags & FlagReasons) != 0;
             quantum = Quantum();
             records = (uint)Varint(32);
             for (int a = 0; a < dimensions && quantum > 0; a++) origin[a] = Quanta(0);
@@ -326,11 +329,13 @@ namespace Aoi
             long kind = appears || touches ? (long)Varint(64) : 0;
             if (appears || moves) Place(tag == TagMovedWide || tag == TagAppearedWide);
             if (tag == TagState) State(news);
+            int reason = tag == TagGone && reasons ? Byte() : 0;
             if (--records == 0 && at != end) Refuse("bytes follow its last record");
             if (news == null) return;
             Row row = new Row { Id = last, Kind = kind, X = place[0], Y = place[1], Z = place[2] };
             if (appears || tag == TagGone) parts.Remove(last);
             if (tag == TagGone) news.Gone.Add(last);
+            if (tag == TagGone) news.Reasons.Add(reason);
             if (appears) news.Appeared.Add(row);
             if (moves) news.Moved.Add(row);
             if (touches) news.Touched.Add(row);

@@ -38,7 +38,8 @@ static class Check
     {
         List<string> parts = new List<string>();
         if (news.Anew) parts.Add("anew");
-        foreach (long id in news.Gone) parts.Add("g," + id);
+        for (int i = 0; i < news.Gone.Count; i++)
+            parts.Add("g," + news.Gone[i] + (news.Reasons[i] > 0 ? "," + news.Reasons[i] : ""));
         foreach (Row r in news.Appeared) parts.Add("a," + r.Id + "," + r.Kind + "," + Place(r.X, r.Y, r.Z, news.Dimensions));
         foreach (Row r in news.Moved) parts.Add("m," + r.Id + "," + Place(r.X, r.Y, r.Z, news.Dimensions));
         foreach (Row r in news.Touched) parts.Add("t," + r.Id + "," + r.Kind);

@@ -201,6 +201,7 @@ typedef struct aoi_news {
     int64_t id;
     uint64_t kind;
     double pos[3];
+    int reason; /* AOI_GONE: that of aoi_leave_because; 0: out of view */
 } aoi_news;
 
 typedef struct aoi_news_value { /* a field of a record of state */
@@ -215,6 +216,7 @@ typedef struct aoi_news_value { /* a field of a record of state */
 typedef struct aoi_reader { /* private, except dimensions, anew, records and fault */
     const unsigned char *at, *end;
     int dimensions;
+    bool reasons;     /* records of what is gone have one */
     bool anew;        /* the message begins a new picture: the client drops all entities of the old one */
     uint32_t records; /* still to be read */
     double quantum;

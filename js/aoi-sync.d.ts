@@ -14,6 +14,8 @@ export interface State { id: Id; values: Record<string, Value> }
 export interface News {
   anew: boolean
   gone: Id[]
+  /** Why each of `gone` is, as the server has said; 0: out of view. */
+  reasons: number[]
   appeared: Appeared[]
   moved: Place[]
   touched: Touched[]

@@ -13,7 +13,7 @@
 })(typeof self !== 'undefined' ? self : this, function () {
   'use strict'
 
-  const VERSION = 2, FLAG_3D = 1, FLAG_ANEW = 2, FLAG_FIELDS = 4
+  const VERSION = 2, FLAG_3D = 1, FLAG_ANEW = 2, FLAG_FIELDS = 4, FLAG_REASONS = 8
   const MOVED = 0, MOVED_TOUCHED = 1, TOUCHED = 2, APPEARED = 3, GONE = 4, MOVED_WIDE = 5, APPEARED_WIDE = 6, STATE = 7
   // Types of fields, by number; 0 is bool, 12 bytes.
   const U8 = 1, U16 = 2, U32 = 3, I8 = 4, I16 = 5, I32 = 6, F32 = 7, F64 = 8, ANGLE8 = 9, ANGLE16 = 10, STRING = 11
@@ -124,8 +124,9 @@
     head() {
       const version = this.byte(), flags = this.byte()
       if (version !== VERSION) fail('it is of another version')
-      if (flags & ~(FLAG_3D | FLAG_ANEW | FLAG_FIELDS)) fail('it has unknown flags')
+      if (flags & ~(FLAG_3D | FLAG_ANEW | FLAG_FIELDS | FLAG_REASONS)) fail('it has unknown flags')
       this.anew = (flags & FLAG_ANEW) !== 0
+      this.reasons = (flags & FLAG_REASONS) !== 0
       this.axes = flags & FLAG_3D ? 3 : 2
       this.scale = this.quantum()
       this.records = this.varint(32)
@@ -246,11 +247,11 @@
 
   // { anew, gone: [id], appeared: [{ id, kind, x, y [, z] }], moved: [{ id, x, y [, z] }], touched: [{ id, kind }],
   // fields: [{ id, values: { name: value } }] }, to be
-  // applied in this order; where anew is true, all that was known before is forgotten first. A RangeError says what is wrong with other bytes. bytes: a Uint8Array.
+  // applied in this order; reasons: why each of gone is, 0: out of view; where anew is true, all that was known before is forgotten first. A RangeError says what is wrong with other bytes. bytes: a Uint8Array.
   // A text that comes in parts is complete in the message of its last one, if the same `parts`, a Map, is given with all.
   function read(bytes, parts = new Map()) {
     if (bytes instanceof ArrayBuffer) bytes = new Uint8Array(bytes)
-    const r = new Reader(bytes), news = { anew: false, gone: [], appeared: [], moved: [], touched: [], fields: [] }
+    const r = new Reader(bytes), news = { anew: false, gone: [], reasons: [], appeared: [], moved: [], touched: [], fields: [] }
     r.head()
     news.anew = r.anew
     const held = r.anew ? new Map() : new Map(parts)
@@ -264,6 +265,7 @@
       if (tag === GONE || tag === APPEARED || tag === APPEARED_WIDE) held.delete(id)
       if (tag === GONE) {
         news.gone.push(id)
+        news.reasons.push(r.reasons ? r.byte() : 0)
         continue
       }
       const appears = tag === APPEARED || tag === APPEARED_WIDE, touches = tag === TOUCHED || tag === MOVED_TOUCHED
@@ -291,7 +293,7 @@
       this.parts = new Map()
     }
 
-    // Applies a message and returns what it says.
+    // Applies a message and returns what it says. Fields of an id that is gone in it are its last: they change nothing here.
     apply(bytes) {
       const news = read(bytes, this.parts)
       if (news.anew) this.known.clear()

@@ -31,7 +31,7 @@ function text(picture, bytes) {
     return '-'
   }
   const parts = news.anew ? [['anew']] : []
-  for (const id of news.gone) parts.push(['g', id])
+  news.gone.forEach((id, i) => parts.push(news.reasons[i] ? ['g', id, news.reasons[i]] : ['g', id]))
   for (const it of news.appeared) parts.push(['a', it.id, signed(it.kind), ...place(it)])
   for (const it of news.moved) parts.push(['m', it.id, ...place(it)])
   for (const it of news.touched) parts.push(['t', it.id, signed(it.kind)])

@@ -208,6 +208,7 @@ static void say(const aoi_news *n, int pass, int dims) {
     put(&said, "%s%s,%" PRId64, said.size ? ";" : "", mark, n->id);
     if (pass == AOI_APPEARED || pass == AOI_TOUCHED) put(&said, ",%" PRId64, (int64_t)n->kind);
     if (pass == AOI_APPEARED || pass == AOI_MOVED) put_place(&said, n->pos, dims);
+    if (pass == AOI_GONE && n->reason) put(&said, ",%d", n->reason);
     size_t head = said.size;
     if (pass == AOI_STATE) put_values(&said, &one);
     if (pass == AOI_STATE && said.size == head) said.size = begin; /* nothing is complete */

@@ -28,12 +28,15 @@ static unsigned long messages; /* that were applied */
 static void picture_apply(picture *p, const aoi_message *m, int dims) {
     aoi_reader r;
     aoi_news news;
+    bool gone[MOST] = {false};
     messages++;
     if (!aoi_read_begin(&r, m->bytes, m->size) && r.anew) memset(p->known, 0, sizeof p->known);
     for (int pass = 0; pass < 2; pass++) { /* what is gone first: an id may be gone and have appeared */
         EXPECT(!aoi_read_begin(&r, m->bytes, m->size) && r.dimensions == dims);
         while (aoi_read_next(&r, &news)) {
             if (!EXPECT(news.id >= 0 && news.id < MOST) || (pass == 0) != (news.what == AOI_GONE)) continue;
+            if (news.what == AOI_STATE && !p->known[news.id] && gone[news.id]) continue; /* its last */
+            gone[news.id] |= news.what == AOI_GONE;
             EXPECT(p->known[news.id] == (news.what != AOI_APPEARED));
             p->known[news.id] = news.what != AOI_GONE;
             if (news.what & AOI_APPEARED) p->hp[news.id] = p->name[news.id] = 0;

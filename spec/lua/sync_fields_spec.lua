@@ -56,6 +56,42 @@ describe("state of aoi.sync", function()
     assert.is_true(space:check())
   end)
 
+  it("is told to the end: what is put in the tick in which an entity leaves, and why that left", function()
+    for _, options in ipairs { {}, { bytes = 300 }, { tiers = { { 50, 3 } } }, { limit = 2 } } do
+      fresh()
+      for id = 1, 3 do sync:add(id, 50, options) end
+      sync:put(4, "hp", 7)
+      for _ = 1, 5 do tick() end
+      space:move(1, 999, 0)
+      sync:put(4, "hp", 0)
+      sync:put(4, "name", "Ann")
+      sync:put(4, "bag", "own")
+      space:leave(4, 9)
+      sync:tick(function(id, message)
+        local news = pictures[id]:apply(message)
+        for i = 1, news.gone.n do
+          local is_it = news.gone[i] == 4
+          assert.equal(is_it and 9 or 0, news.gone.reasons[i])
+        end
+        if news.gone.n > 0 and pictures[id].known[4] == nil and id ~= 1 and options.limit == nil then
+          assert.same({ 4, { hp = 0, name = "Ann" }, n = 1 }, news.fields)
+        end
+      end)
+      for id = 1, 3 do assert.is_nil(pictures[id].known[4]) end
+      assert.is_true(space:check())
+      space:enter(4, 4, 0)
+      sync:put(4, "hp", 1)
+      tick()
+      sync:put(4, "hp", 2)
+      space:leave(4, 255)
+      space:enter(4, 4, 0) -- a new entity: it is told nothing of the former one
+      tick() tick()
+      assert.equal(0, sync:get(4, "hp"))
+      if not options.limit then assert.same({}, pictures[2].known[4].fields) end
+      assert.is_true(space:check())
+    end
+  end)
+
   it("is told with what appears as far as it differs from that, then as it changes", function()
     sync:put(2, "hp", 7)
     sync:put(2, "name", "Ann")

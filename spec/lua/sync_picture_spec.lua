@@ -84,7 +84,7 @@ describe("a client's picture", function()
       assert.equal(0, tick(other, player).gone.n)
       assert.equal(7, player.known[3][1])
       there:move(3, 9, 0)
-      assert.same({ 3, n = 1 }, tick(other, player).gone)
+      assert.same({ 3, n = 1, reasons = { 0 } }, tick(other, player).gone)
     end
   end)
 
@@ -159,7 +159,7 @@ describe("a client's picture", function()
     other:adopt(1, bytes, { 2 })
     news = tick(other, player)
     table.sort(news.gone)
-    assert.same({ 2, 3, n = 2 }, news.gone)
+    assert.same({ 2, 3, n = 2, reasons = { 0, 0 } }, news.gone)
     assert.equal(2, news.appeared[1])
   end)
 
@@ -268,7 +268,7 @@ describe("what waits with tiers", function()
     space:move(2, 90, 0)
     for id = 30, 40 do space:move(id, 4, -id / 8) end
     local news = tick(sync, player)
-    assert.same({ 2, n = 1 }, news.gone)
+    assert.same({ 2, n = 1, reasons = { 0 } }, news.gone)
     assert(news.moved.n > 10, news.moved.n .. " of 11 in a message of 90 bytes")
   end)
 

@@ -25,6 +25,7 @@ local STREAMS = {
     options = { bytes = 120, tiers = { { 10, 1 }, { 20, 3 } }, self = true } },
   { file = "limit", quantum = 1, dims = 2, scale = 40, view = { 10, { shape = "circle", radius = 30 } }, fields = true,
     options = { limit = 3 } },
+  { file = "reasons", quantum = 1, dims = 2, scale = 30, view = 25, fields = true, reasons = true },
 }
 
 -- Messages of a position at 2^53 quanta, then 1 farther, and with the origin there.
@@ -63,7 +64,9 @@ local function record(stream, ticks, random)
     for _ = 1, random(6) do
       local id, field = integer(random(IDS)), random(FIELDS)
       if not space:has(id) then call(space.enter, id, integer(random(KINDS)))
-      elseif random(6) == 1 then space:leave(id)
+      elseif random(6) == 1 then
+        if stream.reasons and random(2) == 1 then s:put(id, FIELDS[2][1], tick) end
+        space:leave(id, stream.reasons and random(256) - 1 or 0)
       elseif random(4) == 1 then space:set_kind(id, random(300))
       elseif stream.fields and random(2) == 1 then s:put(id, field[1], value(random, field[2], stream.long))
       else call(space.move, id) end

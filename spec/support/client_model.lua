@@ -42,11 +42,12 @@ function Client:apply(message)
   local news, why = Sync.read(message, self.into)
   assert(news, why)
   if news.anew then self.known = {} end
-  local known = self.known
+  local known, last = self.known, {}
   for i = 1, news.gone.n do
     local id = news.gone[i]
-    assert(known[id], "gone, but not known: " .. id)
+    last[id] = assert(known[id], "gone, but not known: " .. id)
     known[id] = nil
+    assert(news.gone.reasons[i] % 1 == 0)
   end
   local list = news.appeared
   local stride = self.dimensions + 2
@@ -67,7 +68,7 @@ function Client:apply(message)
   end
   list = news.fields
   for i = 1, 2 * list.n, 2 do
-    local fields = assert(known[list[i]], "state, but not known").fields
+    local fields = assert(known[list[i]] or last[list[i]], "state, but not known").fields
     for name, value in pairs(list[i + 1]) do fields[name] = value end
   end
   return news

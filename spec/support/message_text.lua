@@ -33,7 +33,10 @@ function message_text.news(news, dims)
       parts[#parts + 1] = table.concat(row_text(list, i, width, whole, { mark }), ",")
     end
   end
-  rows(news.gone, "g", 1, 1)
+  for i = 1, news.gone.n do
+    local reason = news.gone.reasons[i]
+    parts[#parts + 1] = ("g,%d"):format(news.gone[i]) .. (reason > 0 and ("," .. reason) or "")
+  end
   rows(news.appeared, "a", 2 + dims, 2)
   rows(news.moved, "m", 1 + dims, 1)
   rows(news.touched, "t", 2, 2)

@@ -81,8 +81,9 @@ end
 function Reader:head()
   if self:u8() ~= 2 then fail "another version" end
   local flags = self:u8()
-  if flags & ~7 ~= 0 then fail "the others are 0" end
+  if flags & ~15 ~= 0 then fail "the others are 0" end
   self.dims, self.anew = flags & 1 == 1 and 3 or 2, flags & 2 == 2
+  self.reasons = flags & 8 == 8
   self.scale = self:quantum()
   self.records = self:varint(32)
   self.origin, self.fields, self.mask = {}, {}, 0
@@ -199,7 +200,7 @@ local function read(self, news, parts)
     if tag == 3 or tag == 6 then self:position(tag == 6, row("appeared", self.id, kind)) end
     if tag == 0 or tag == 1 or tag == 5 then self:position(tag == 5, row("moved", self.id)) end
     if tag == 1 or tag == 2 then row("touched", self.id, kind) end
-    if tag == 4 then row("gone", self.id) end
+    if tag == 4 then table.insert(row("gone", self.id).reasons, self.reasons and self:u8() or 0) end
     if tag == 7 then row("fields", self.id, self:values(parts)) end
   end
   if self.at ~= #self.bytes + 1 then fail "goes on behind its last record" end
@@ -213,6 +214,7 @@ function wire_page.read(message, parts)
     for name, bytes in pairs(held) do copy[id][name] = bytes end
   end
   for _, name in ipairs { "gone", "appeared", "moved", "touched", "fields" } do news[name] = { n = 0 } end
+  news.gone.reasons = {}
   local self = setmetatable({ bytes = message, at = 1 }, Reader)
   local ok, why = pcall(read, self, news, copy)
   if not ok and type(why) ~= "table" then error(why, 0) end

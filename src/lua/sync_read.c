@@ -3,7 +3,16 @@
 
 #include <string.h>
 
-enum { GONE = 3, APPEARED, MOVED, TOUCHED, FIELDS, PARTS, LISTS = 5 }; /* on the stack: lists, incomplete texts */
+enum {
+    GONE = 3,
+    APPEARED,
+    MOVED,
+    TOUCHED,
+    FIELDS,
+    PARTS,
+    GONE_REASONS,
+    LISTS = 5
+}; /* on the stack: lists, incomplete texts */
 static const char *const list_names[LISTS] = {"gone", "appeared", "moved", "touched", "fields"};
 
 static int refuse_message(lua_State *L, const char *fault) {
@@ -26,14 +35,14 @@ static const char *message_fault(const char *bytes, size_t size) {
     return fault ? fault : r.fault;
 }
 
-/* Pushes list k of the table at 2, a new one if there is none. */
-static void push_list(lua_State *L, int k) {
-    if (laoi_rawfield(L, 2, list_names[k]) == LUA_TTABLE) return;
+/* Pushes that list of the table at `of`, a new one if there is none. */
+static void push_list(lua_State *L, int of, const char *name) {
+    if (laoi_rawfield(L, of, name) == LUA_TTABLE) return;
     lua_pop(L, 1);
     lua_newtable(L);
-    lua_pushstring(L, list_names[k]);
+    lua_pushstring(L, name);
     lua_pushvalue(L, -2);
-    lua_rawset(L, 2);
+    lua_rawset(L, of);
 }
 
 /* Drops parts[id]: parts[id][name] is the received part of a text that is sent in several messages. */
@@ -125,6 +134,7 @@ static void fill_lists(lua_State *L, aoi_reader *r, laoi_index *at, laoi_index *
         for (int k = 0; k < FIELDS - GONE; k++) {
             if (!(news.what & columns[k].what)) continue;
             laoi_set_item(L, GONE + k, ++at[k], news.id);
+            if (GONE + k == GONE) laoi_set_item(L, GONE_REASONS, at[k], news.reason);
             if (columns[k].kind) laoi_set_item(L, GONE + k, ++at[k], (int64_t)news.kind);
             rows[k]++;
             if (!columns[k].place) continue;
@@ -149,7 +159,7 @@ int laoi_sync_read(lua_State *L) {
         lua_replace(L, 2);
     }
     luaL_checkstack(L, 16, NULL);
-    for (int k = 0; k < LISTS; k++) push_list(L, k);
+    for (int k = 0; k < LISTS; k++) push_list(L, 2, list_names[k]);
     (void)aoi_read_begin(&r, bytes, size);
     if (laoi_rawfield(L, 2, "parts") != LUA_TTABLE || r.anew) {
         lua_pushliteral(L, "parts");
@@ -162,7 +172,9 @@ int laoi_sync_read(lua_State *L) {
     if (r.anew) lua_pushboolean(L, 1);
     else lua_pushnil(L);
     lua_rawset(L, 2);
+    push_list(L, GONE, "reasons");
     fill_lists(L, &r, at, rows);
+    laoi_end_list(L, GONE_REASONS, at[0]);
     for (int k = 0; k < LISTS; k++) {
         laoi_end_list(L, GONE + k, at[k]);
         lua_pushinteger(L, (lua_Integer)rows[k]);

@@ -200,7 +200,14 @@ static aoi_state *state_of(const aoi_sync *y, uint32_t track) {
     return track < y->state_cap ? y->states[track] : NULL;
 }
 
-/* Called when the track's entity leaves, or the synchroniser ends. */
+bool aoi_state_end(aoi_sync *y, uint32_t track) {
+    const aoi_state *s = state_of(y, track);
+    if (!s || !s->news || y->stands_in) return false;
+    y->tracks[track].refs--; /* from now on the track has it, not the other way round */
+    return true;
+}
+
+/* Called when the track's entity leaves, a dead track is freed, or the synchroniser ends. */
 void aoi_state_free(aoi_sync *y, uint32_t track) {
     aoi_state *s = state_of(y, track);
     if (!s) return;
@@ -208,7 +215,7 @@ void aoi_state_free(aoi_sync *y, uint32_t track) {
         if (aoi_is_text(y->fields[f].type)) aoi_blob_release(y, aoi_state_blob(y, s, f));
     aoi_resize(aoi_sync_memory(y), s, y->state_size, 0);
     y->states[track] = NULL;
-    y->tracks[track].refs--;
+    y->tracks[track].refs -= !(y->tracks[track].flags & AOI_TRACK_DEAD);
 }
 
 static aoi_state *state_ready(aoi_sync *y, uint32_t track) {

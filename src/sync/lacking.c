@@ -263,6 +263,20 @@ bool aoi_pack_whole(aoi_client *c, uint32_t record) {
     return taken || note_lacks(c, record, LACKS_ALL);
 }
 
+/* It stands before the record that the entity is gone.  Left out where another entity has the id by now, to which a reader
+ * would give it, or where the budget does not hold it. */
+bool aoi_pack_last(aoi_client *c, uint32_t record) {
+    aoi_sync *y = c->sync;
+    const uint32_t track = c->tracks[record];
+    const bool is_last = y->tracks[track].flags & AOI_TRACK_DEAD && aoi_state_put(y, track);
+    const uint64_t mask = is_last ? aoi_fields_lacking(c, record, track) & aoi_state_put(y, track) : 0;
+    bool taken, full = y->writer.full;
+    if (!mask || aoi_slot_of_id(y->space, y->tracks[track].id) != AOI_NONE) return true;
+    if (!put_state(c, track, mask, false, &taken)) return false;
+    y->writer.full = full;
+    return true;
+}
+
 /* ---- applying: nothing can fail ------------------------------------------------------------------------------------ */
 
 static void apply_pass(aoi_client *c) {

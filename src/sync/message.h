@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-enum { AOI_WIRE_VERSION = 2, AOI_WIRE_3D = 1, AOI_WIRE_ANEW = 2, AOI_WIRE_FIELDS = 4 };
+enum { AOI_WIRE_VERSION = 2, AOI_WIRE_3D = 1, AOI_WIRE_ANEW = 2, AOI_WIRE_FIELDS = 4, AOI_WIRE_REASONS = 8 };
 
 /* tags of records */
 enum {
@@ -55,7 +55,8 @@ typedef struct aoi_writer {
     int64_t origin[3];
     int axes;
     bool quanta;
-    bool full; /* a record did not fit into the budget */
+    bool full;    /* a record did not fit into the budget */
+    bool reasons; /* records of what is gone have one */
 } aoi_writer;
 
 /* Writes the zigzagged difference from the last id as a varint, with the tag in its lowest three bits. */
@@ -99,7 +100,7 @@ static inline unsigned char *aoi_writer_head(aoi_writer *w, int scale, double qu
     unsigned char head[AOI_WIRE_HEAD], *p = head;
     *p++ = AOI_WIRE_VERSION;
     *p++ = (unsigned char)((w->axes == 3 ? AOI_WIRE_3D : 0) | (anew ? AOI_WIRE_ANEW : 0) |
-                           (w->fields ? AOI_WIRE_FIELDS : 0));
+                           (w->fields ? AOI_WIRE_FIELDS : 0) | (w->reasons ? AOI_WIRE_REASONS : 0));
     *p++ = (unsigned char)scale;
     if (scale == AOI_SCALE_OTHER) p = aoi_put_double(p, quantum);
     p = aoi_put_varint(p, w->records);

@@ -96,10 +96,11 @@ static bool read_head(aoi_reader *r) {
     uint64_t records;
     if (!read_byte(r, &version) || !read_byte(r, &flags)) return false;
     if (version != AOI_WIRE_VERSION) return reader_fail(r, "it is of another version");
-    if (flags & ~(unsigned)(AOI_WIRE_3D | AOI_WIRE_ANEW | AOI_WIRE_FIELDS))
+    if (flags & ~(unsigned)(AOI_WIRE_3D | AOI_WIRE_ANEW | AOI_WIRE_FIELDS | AOI_WIRE_REASONS))
         return reader_fail(r, "it has unknown flags");
     r->dimensions = flags & AOI_WIRE_3D ? 3 : 2;
     r->anew = flags & AOI_WIRE_ANEW;
+    r->reasons = flags & AOI_WIRE_REASONS;
     if (!read_quantum(r) || !read_varint(r, 32, &records)) return false;
     for (int a = 0; a < r->dimensions && r->quantum > 0; a++)
         if (!read_quanta(r, 0, r->origin + a)) return false;
@@ -228,6 +229,9 @@ bool aoi_read_next(aoi_reader *r, aoi_news *out) {
     if (out->what & (AOI_APPEARED | AOI_TOUCHED) && !read_varint(r, 64, &out->kind)) return false;
     if (out->what & (AOI_APPEARED | AOI_MOVED) && !read_position(r, wide, out->pos)) return false;
     if (out->what == AOI_STATE && !read_values(r)) return false;
+    unsigned reason = 0;
+    if (out->what == AOI_GONE && r->reasons && !read_byte(r, &reason)) return false;
+    out->reason = (int)reason;
     if (--r->records == 0 && r->at != r->end) return reader_fail(r, "bytes follow its last record");
     return true;
 }

@@ -70,7 +70,8 @@ static bool save_whole(aoi_sync *y) {
         !AOI_GROW(&s->world.memory, s->ranked, s->ranked_cap, y->state_cap))
         return false;
     for (uint32_t t = 0; t < y->state_cap; t++)
-        if (aoi_state_differs(y, t)) s->ranked[n++] = (aoi_ranked){0, y->tracks[t].id};
+        if (aoi_state_differs(y, t) && !(y->tracks[t].flags & AOI_TRACK_DEAD))
+            s->ranked[n++] = (aoi_ranked){0, y->tracks[t].id};
     if (n) qsort(s->ranked, n, sizeof *s->ranked, aoi_by_rank);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t track = aoi_track_of(y, aoi_slot_of_id(s, s->ranked[i].id));
@@ -83,7 +84,10 @@ static bool save_whole(aoi_sync *y) {
 static uint64_t put_since(const aoi_sync *y, uint32_t track, uint64_t since) {
     const aoi_state *s = y->states[track];
     const bool all = y->space->state_changes - since >= UINT64_C(1) << 31;
-    return s && (all || !since || aoi_tick_after(s->change, (uint32_t)since)) ? s->put : 0;
+    return s && !(y->tracks[track].flags & AOI_TRACK_DEAD) &&
+                   (all || !since || aoi_tick_after(s->change, (uint32_t)since))
+               ? s->put
+               : 0;
 }
 
 static bool save_since(aoi_sync *y, uint64_t since) {

@@ -44,7 +44,8 @@ enum {
 typedef struct aoi_track { /* one cache line with the data for a record of a mover */
     _Alignas(AOI_CACHE_LINE) aoi_wire_place at;
     int64_t id;
-    uint32_t moved, touched, stated; /* ticks; stated: state that is sent to all clients has changed */
+    uint32_t moved, touched, stated; /* ticks; stated: state that is sent to all clients has changed; touched of a
+                                        dead one: the reason */
     uint32_t entity;                 /* its slot; of a free track the next free one */
     uint32_t flags : 8, knower_count : 24;
     uint32_t refs;     /* records in pictures, its own client, its state */
@@ -421,6 +422,7 @@ void aoi_fields_close(aoi_sync *y);
 uint32_t aoi_fields_table_size(const aoi_sync *y, uint64_t mask); /* bytes of their entries in a message */
 void aoi_fields_put_table(const aoi_sync *y, aoi_writer *w);
 void aoi_state_free(aoi_sync *y, uint32_t track);
+bool aoi_state_end(aoi_sync *y, uint32_t track); /* of an entity that leaves; whether it stays: it has news */
 aoi_blob *aoi_state_blob(const aoi_sync *y, const aoi_state *s, uint32_t field); /* NULL: it is empty */
 aoi_blob *aoi_blob_new(aoi_sync *y, const void *text, uint32_t size);            /* NULL: memory refused */
 void aoi_blob_release(aoi_sync *y, aoi_blob *blob);
@@ -458,6 +460,7 @@ uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track
 bool aoi_pack_changed(aoi_client *c, uint32_t track);  /* since the last message, all of it */
 bool aoi_pack_lacking(aoi_client *c, uint32_t record); /* what the record lacks, as the budget holds it */
 bool aoi_pack_whole(aoi_client *c, uint32_t record);   /* all, of a record that appears */
+bool aoi_pack_last(aoi_client *c, uint32_t record);    /* what was put in the tick in which its entity left */
 uint32_t aoi_pass_share(const aoi_client *c);          /* bytes of the message that are reserved for a pass */
 bool aoi_pack_pass(aoi_client *c);
 bool aoi_pass_resume(aoi_client *c, const aoi_pass *pass, const void *text, uint32_t size); /* the text is copied */

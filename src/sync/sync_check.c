@@ -58,7 +58,7 @@ static const char *check_tracks(const aoi_sync *y) {
     uint32_t listed = 0;
     size_t refs = 0, records = 0;
     for (uint32_t k = 0; k < y->client_top; k++) records += y->clients[k] ? y->clients[k]->count + 1u : 0;
-    for (uint32_t t = 0; t < y->state_cap; t++) records += y->states[t] != NULL;
+    for (uint32_t t = 0; t < y->state_cap; t++) records += y->states[t] && !(y->tracks[t].flags & AOI_TRACK_DEAD);
     for (uint32_t t = 0; t < y->track_top; t++) {
         const aoi_track *r = y->tracks + t;
         refs += y->tracks[t].refs;

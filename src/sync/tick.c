@@ -54,12 +54,20 @@ static uint64_t kind_of(const aoi_sync *y, const aoi_track *t) {
     return aoi_kind_of(y->space, t->entity);
 }
 
+/* Why it is gone; 0: out of view. */
+static uint32_t reason_of(const aoi_track *t) {
+    return t->flags & AOI_TRACK_DEAD ? t->touched : 0;
+}
+
 static bool pack_gone_record(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
+    const aoi_track *t = y->tracks + c->tracks[record];
+    if (y->field_count && !aoi_pack_last(c, record)) return false;
     uint64_t last = w->last;
     if (!aoi_writer_ready(aoi_sync_memory(y), w)) return false;
-    unsigned char *p = aoi_put_record(w, w->bytes + w->end, AOI_TAG_GONE, y->tracks[c->tracks[record]].id, 0, NULL);
+    unsigned char *p = aoi_put_record(w, w->bytes + w->end, AOI_TAG_GONE, t->id, 0, NULL);
+    if (w->reasons) *p++ = (unsigned char)reason_of(t);
     if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_PACKED;
     return true;
 }
@@ -350,11 +358,12 @@ static void put_cut_last(aoi_client *c) {
     }
 }
 
-/* Prefetches the lists of knowers, which sending the message changes. */
+/* Prefetches the lists of knowers, which sending the message changes; finds out whether any has a reason. */
 static void prefetch_gone(const aoi_client *c) {
-    const aoi_sync *y = c->sync;
+    aoi_sync *y = c->sync;
     for (uint32_t i = y->stay; i < c->known; i++) {
         const aoi_track *t = y->tracks + c->tracks[i];
+        y->writer.reasons |= reason_of(t) != 0;
         for (uint32_t k = 0; k < t->knower_count && k < PREFETCHED; k += AOI_CACHE_LINE / sizeof *t->knowers)
             AOI_PREFETCH(t->knowers + k);
     }

@@ -62,7 +62,10 @@ uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
 }
 
 uint32_t aoi_track_gone(aoi_sync *y, int64_t id) {
-    return track_arrays_ready(y) ? track_new(y, id, AOI_NONE, AOI_TRACK_FRESH | AOI_TRACK_DEAD) : AOI_NONE;
+    if (!track_arrays_ready(y)) return AOI_NONE;
+    uint32_t t = track_new(y, id, AOI_NONE, AOI_TRACK_FRESH | AOI_TRACK_DEAD);
+    y->tracks[t].touched = 0;
+    return t;
 }
 
 /* Whether nothing refers to the track, apart from sightings that wait. */
@@ -73,6 +76,7 @@ static bool is_idle(const aoi_track *t) {
 static void track_free(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
     if (!(t->flags & AOI_TRACK_DEAD)) y->track_of[t->entity] = AOI_NONE;
+    aoi_state_free(y, track);
     aoi_track_free_knowers(y, track);
     t->knowers = NULL;
     t->knower_count = 0;
@@ -95,7 +99,8 @@ static void track_end(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
     y->track_of[t->entity] = AOI_NONE;
     t->entity = AOI_NONE;
-    aoi_state_free(y, track);
+    if (!aoi_state_end(y, track)) aoi_state_free(y, track);
+    t->touched = y->space->because ? y->space->because - 1u : 0;
     t->flags = (t->flags & (AOI_TRACK_FLAGS ^ AOI_TRACK_RANKED)) | AOI_TRACK_DEAD;
     for (uint32_t i = 0; i < t->knower_count; i++) aoi_client_changed(y->clients[t->knowers[i]]);
     y->changes++;

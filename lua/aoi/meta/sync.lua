@@ -33,7 +33,7 @@
 --- What a message says: flat arrays, `n` rows each, to be applied in this order.
 ---@class aoi.News
 ---@field anew? true the picture begins anew: forget all that earlier messages have said, then apply this one
----@field gone integer[] id
+---@field gone integer[] id; `gone.reasons[i]`: 0 it is out of view, else what `Space:leave` was given
 ---@field appeared number[] in world units but for the first two: id, kind, x, y [, z]
 ---@field moved number[] in world units but for the first: id, x, y [, z]
 ---@field touched integer[] id, kind
