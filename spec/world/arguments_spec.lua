@@ -2,6 +2,7 @@
 -- brought them. What is said of mistakes: spec/skynet/arguments_spec.lua.
 if not string.pack then return pending "arguments of a world: needs string.pack of Lua 5.3" end
 
+local director = require "aoi.skynet.world.director"
 local network = require "spec.world.network"
 local recovery = require "aoi.skynet.world.recovery"
 local Shard = require "aoi.skynet.world.shard"
@@ -85,6 +86,50 @@ describe("arguments of a world", function()
       shard:request(1, 0, function(...) got = { ... } end, name, 1, 2, 3)
       assert.same({ false, 0, ("unknown request '%s'"):format(name) }, got)
     end
+  end)
+
+  it("a request without a number of its client, or of an epoch, is refused, and harms nothing", function()
+    local shard, got = Shard.new { number = 1, plan = tiles.plan(PLAN) }, nil
+    for _, bad in ipairs { { 1 }, { 1, "2" }, { nil, 0 }, { 2 ^ 53 | 0, 0 }, { -1, 0 }, { {}, {} }, { 1, 0.5 } } do
+      shard:request(bad[1], bad[2], function(...) got = { ... } end, "has", 1)
+      assert.same({ false, 0, "bad request (numbers of a client and of an epoch expected)" }, got)
+    end
+    shard:close(1)
+    shard:apply(1, {})
+  end)
+
+  it("walls are proposed as they are, by a verb that exists, where there are walls", function()
+    for _, sight in ipairs { true, false } do
+      local net = network.new { seed = 1, plan = PLAN, processes = { 4 }, sight = sight or nil }
+      for _, bad in ipairs {
+        { "nonsense" }, { "walls" }, { "walls", "nonsense", 1 }, { "walls", "add" }, { "walls", "add", { 1 } },
+        { "walls", "add", { { 1, 2, 3 } } }, { "walls", "add", { { 1, 2, 3, 0 / 0 } } }, { "walls", "all", {} },
+        { "walls", "open_wall", "x" }, { "walls", {}, {} }, not sight and { "walls", "add", { { 1, 2, 3, 4 } } } or {},
+      } do
+        local got
+        director.move(net.exchanges[1], bad[1], function(...) got = { ... } end, table.unpack(bad, 2))
+        assert.same({ nil, ("bad request '%s'"):format(tostring(bad[1])) }, got)
+      end
+    end
+  end)
+
+  it("an entity has at most 65535 nodes, as many as may change hands", function()
+    local net = network.new { seed = 1, plan = PLAN, processes = { 4 } }
+    local member, shard = net:member(1), nil
+    net:finish(function()
+      member:enter(1, 5, 5)
+      member:tick()
+      shard = net.shards[member:where(1)]
+      local ok, reason
+      local function reply(...) ok, reason = ..., select(3, ...) end
+      for node = 1, 0x10000 do
+        shard:request(member.number, 0, reply, "add_node", 1, node, 1, node, {})
+        assert(ok or node == 0x10000, reason)
+      end
+      assert.equal("bad argument #2 to 'add_node' (entity 1 has 65535 nodes, and can have no more)", reason)
+      member:tick()
+    end)
+    shard:check()
   end)
 
   it("what hears of a late epoch is a function, what is asked for is an entity", function()

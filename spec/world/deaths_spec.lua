@@ -80,6 +80,25 @@ describe("the end of a process", function()
     end
   end)
 
+  it("is the end of its exchange by an error: in its clock, with the second item of a batch, in an answer", function()
+    local breaks = {
+      function(net) net.exchanges[2].processes = nil end,
+      function(net)
+        net.exchanges[1].lines[2]:put { "alive" }
+        net.exchanges[1].lines[2]:put { "no such item" }
+      end,
+      function(net) net.exchanges[2].counters = nil end,
+    }
+    for run, break_it in ipairs(breaks) do
+      local net = three(SEED + run)
+      local members = busy(net, 4)
+      net:run(2)
+      break_it(net)
+      others_go_on(net, members, 2, HEARTBEAT + 1)
+      assert.same({ [2] = "the exchange of this process has failed" }, net.ended)
+    end
+  end)
+
   it("is found when it has stood still for longer than option silence; it ends when it is told", function()
     local net = three(SEED)
     for _, exchange in ipairs(net.exchanges) do
@@ -203,7 +222,41 @@ describe("the end of a world", function()
   end)
 end)
 
+describe("a shard that loops", function()
+  it("has a successor after twelve heartbeats, and one that pauses with its process has none", function()
+    local net = new_network { patience = 4 }
+    busy(net, 4)
+    net:run(2)
+    net.time = net.time + 1000 -- all processes have stood still
+    net:run(2)
+    assert.equal(0, net.deaths)
+    net:loop_shard(3)
+    net:run_until(function() return net.deaths == 1 end, 60)
+    net:run_epochs(1, 10, 10)
+    assert.same({}, net.ended)
+  end)
+end)
+
 describe("a client", function()
+  it("that fails to restore what it has ends, and the others go on", function()
+    local net = new_network { patience = 8 }
+    local members = busy(net, 4)
+    net:run(2)
+    local first, ask_shard = members[1], members[1].ask_shard
+    function first.ask_shard(...)
+      if select(3, ...) == "reclaim" then error "broken" end
+      return ask_shard(...)
+    end
+    net:kill_shard(3)
+    net:run_until(function() return first.ended end, 8)
+    assert.matches("what this client had cannot be restored: .*broken", first.ended)
+    net:run_until(function() return net.exchanges[1].resumed.of == net.exchanges[1].lost_at end, 3)
+    net:run(1)
+    for _, shard in ipairs(net.shards) do
+      for id in pairs(shard.ents) do assert(id >= 20) end
+    end
+  end)
+
   it("that closes the world for itself only takes along what is its own", function()
     local net = new_network()
     local members = busy(net, 2)

@@ -61,7 +61,8 @@ local function call(self, from, to, batch, done)
   self.calls[to][served] = true
   post(self, a, b, function()
     local exchange = self.exchanges[to]
-    local answer = Line.refusal(batch, self.processes[to].boot) or exchange:receive(from, batch)
+    local answer = Line.refusal(batch, self.processes[to].boot)
+      or exchange:step(exchange.receive, exchange, from, batch) or exchange:receive(from, batch)
     self.calls[to][served] = nil
     if what == 2 then return fail("lost after") end
     post(self, b, a, done, true, answer)
@@ -82,13 +83,14 @@ local function send_shard(self, process, shard, verb, ...)
     if verb == "request" then post(self, x, x, arguments[1], nil) end
     return nil
   end
+  if self.looping[s] then return true end
   if verb == "request" then asked[arguments[1]] = true end
   post(self, x, s, function()
     local logic, exchange = self.logics[s], self.exchanges[process]
     local function back(name, ...)
       post(self, s, x, function(...)
         if name == "parts" and exchange.phase == "closing" and exchange.awaited[shard] then self.commit(s) end
-        exchange[name](exchange, shard, logic.term, ...)
+        exchange:step(exchange[name], exchange, shard, logic.term, ...)
       end, ...)
     end
     if verb == "close" then
@@ -145,7 +147,11 @@ local function new_exchange(self, index, processes, options, state)
     address_of = function(shard) return self.addresses[index][shard] end,
     send_shard = function(...) return send_shard(self, index, ...) end,
     replace = function(...) return replace(self, index, ...) end,
-    call = function(to, batch, done) call(self, index, to, batch, done) end,
+    call = function(to, batch, done)
+      call(self, index, to, batch, function(...) self.exchanges[index]:step(done, ...) end)
+    end,
+    interrupt = function(shard) self.killed[self.addresses[index][shard]] = true end,
+    walls_in = self.options.sight and self.dimensions,
     post = function(address, message)
       local member = self.members[address]
       if not member or self.killed[address] then return nil end
@@ -176,7 +182,7 @@ function network.new(options)
     dimensions = options.dimensions or 2, interval = options.interval or 0.1, window = options.window or 32,
     lose = options.lose or 0, time = 0, steps = 0, running = 0, sleepers = {},
     shards = {}, homes = {}, places = {}, logics = {}, addresses = {}, exchanges = {}, ended = {}, again = {},
-    members = {}, services = {}, member_count = 0, calls = {}, asked = {}, killed = {}, stopped = {},
+    members = {}, services = {}, member_count = 0, calls = {}, asked = {}, killed = {}, stopped = {}, looping = {},
     deaths = 0, moved = 0,
   }, Network)
   local processes, shard = {}, 0
@@ -348,7 +354,8 @@ function Network:step()
   self.steps = self.steps + 1
   if self.steps % 10 == 0 or not item then
     for index, exchange in pairs(self.exchanges) do
-      if exchange and not dead(self, "x" .. index) and not self.stopped[index] then exchange:poll() end
+      local runs = exchange and not dead(self, "x" .. index) and not self.stopped[index]
+      if runs then exchange:step(exchange.poll, exchange) end
     end
   end
 end
@@ -423,6 +430,9 @@ function Network:start_process(name, f)
     end
   end)
 end
+
+-- It takes messages, and does nothing.
+function Network:loop_shard(shard) self.looping[self.places[shard]] = true end
 
 -- What it has begun to serve is not answered any more.
 function Network:kill_shard(shard)

@@ -41,13 +41,13 @@ local function put(place, kind, one, value)
 end
 
 function clients.keep_node(place, ent, rec)
-  ent.nodes = ent.nodes or {}
+  ent.nodes, ent.node_count = ent.nodes or {}, (ent.node_count or 0) + 1
   ent.nodes[rec.node] = rec
   put(place, "nodes", rec, true)
 end
 
 function clients.forget_node(place, ent, rec)
-  ent.nodes[rec.node] = nil
+  ent.nodes[rec.node], ent.node_count = nil, ent.node_count - 1
   if next(ent.nodes) == nil then ent.nodes = nil end
   put(place, "nodes", rec, nil)
 end

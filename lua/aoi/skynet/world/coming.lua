@@ -10,6 +10,8 @@
 --   entries                    rows for the directory of the exchanges (directory.lua)
 --   ending[number]             records of nodes that are removed: they still see until the epoch is applied
 
+local argument = require "aoi.skynet.argument"
+local directory = require "aoi.skynet.world.directory"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local methods = require "aoi.skynet.methods"
@@ -92,8 +94,15 @@ return function(Shard)
     if ent.entry then ent.kind = kind else self.kinds[id] = kind end
   end
 
+  --- Raises where the entity can have no more nodes, as a HAND row counts them in 16 bits (epoch.lua).
+  function Shard.check_count(_, ent, id)
+    if (ent.node_count or 0) < 0xffff then return end
+    argument.fail(2, "add_node", 0, "entity %d has %d nodes, and can have no more", id, 0xffff)
+  end
+
   --- Returns the area as bytes.
   function Shard:put_node(rec, ent, area)
+    self:check_count(ent, rec.id)
     rec.area, rec.added = self:pack("add_node", area), true
     outlet.open_node(self, rec)
     if not ent.restored then self.added[#self.added + 1] = rec end
@@ -146,7 +155,7 @@ return function(Shard)
     views.begin(self, view)
   end
 
-  Shard.end_view = targets.forget
+  Shard.end_view, Shard.begin_directory = targets.forget, directory.begin
 
   --- Notifies another client that has added the node or view, and would bring it back after a death: it may be behind
   -- with events, or get none.

@@ -313,6 +313,9 @@ function MOVES.drain(self, reply, process) director.propose(self, { drain = proc
 --- A request of a client: MOVES[name](self, reply, ...); reply(epoch), or reply(nil, reason), is called later.
 function director.move(self, name, reply, ...)
   if self.closed then return reply(nil, self:closed_text()) end
+  if not MOVES[name] or name == "walls" and not wall_list.is_proposal(self.walls_in, ...) then
+    return reply(nil, ("bad request '%s'"):format(tostring(name)))
+  end
   local process = name == "host" and select(2, ...) or name == "drain" and (...) or name == "split" and select(2, ...)
   if process and not members.index_of(self.processes, process) then
     return reply(nil, ("there is no process '%s'"):format(process))

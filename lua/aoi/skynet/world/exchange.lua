@@ -43,13 +43,14 @@ Exchange.__index = Exchange
 local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is (process - 1) << 24 | n
 local KEEP_ORDERS = 30       -- epochs for which an obeyed order is kept
 
---- options: plan; processes: by index { name, boot, since }; here: index of this process; homes[shard]: the process
--- where each shard begins; state: from changes.state, where the world runs already; nodes: number of shards by name of
--- a process; send_shard(shard, verb, ...) sends to a shard here and post(address, message) to a client here, and both
--- return nil if the receiver is dead; replace(shard, options, done): starts another instance, with options of
--- Shard.new, and calls done(true) or done(false, reason) later; address_of(shard): of a shard here; call(process,
--- batch, done): as of Line.new; on_end(reason); now() in seconds; interval in seconds; window, patience, silence;
--- say(text): writes to the log. Optional: on_epoch(epoch, seconds, closing, waiting, applying), all in seconds.
+--- options: plan; walls_in: the number of dimensions, nil in a world without walls; processes: by index { name, boot,
+-- since }; here: index of this process; homes[shard]: the process where each shard begins; state: from changes.state,
+-- where the world runs already; nodes: number of shards by name of a process; send_shard(shard, verb, ...) sends to a
+-- shard here and post(address, message) to a client here, and both return nil if the receiver is dead; replace(shard,
+-- options, done): starts another instance, with options of Shard.new, and calls done(true) or done(false, reason)
+-- later; interrupt(shard): ends an instance here that loops; address_of(shard): of a shard here; call(process, batch,
+-- done): as of Line.new; on_end(reason); now() in seconds; interval in seconds; window, patience, silence; say(text):
+-- writes to the log. Optional: on_epoch(epoch, seconds, closing, waiting, applying), all in seconds.
 function Exchange.new(options)
   local self = setmetatable({
     phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0, foreign = 0,
@@ -74,7 +75,7 @@ function Exchange.new(options)
   self.last_index = math.max(self.last_index, state.last_index or 0)
   for _, order in ipairs(state.orders or {}) do self:obey(table.unpack(order)) end
   self.next_at = self.now() + self.interval
-  self.probe_at = self.now() + self.patience / 2
+  self.probe_at, self.polled_at = self.now() + self.patience / 2, self.now()
   return self
 end
 
@@ -82,7 +83,7 @@ end
 
 -- Each live shard here owes its parts, or its mail, from now on.
 local function await_shards(self)
-  self.awaited = {}
+  self.awaited, self.waited = {}, 0
   for shard = 1, self.plan.shards do
     self.awaited[shard] = changes.takes_part(self, shard, self.epoch + 1) and true or nil
   end
@@ -265,10 +266,22 @@ local function probe(self)
   for number, client in pairs(self.clients) do self:post_to(number, wire.ping(client.events.sent)) end
 end
 
+local function stepped(self, ok, ...)
+  if ok then return ... end
+  if self.say then self.say((...)) end
+  local reason = "the exchange of this process has failed"
+  if not pcall(self.finish, self, reason, true) then self.on_end(reason) end
+end
+
+--- Calls f(...), a part of the exchange's work for the barrier. An error leaves that in an undefined state: the
+-- exchange ends here, and the others go on as if this process had died. Returns the results of f.
+function Exchange:step(f, ...) return stepped(self, xpcall(f, debug.traceback, ...)) end
+
 --- To be called some hundred times a second: the clock of epochs and of failure detection.
 function Exchange:poll()
   if self.closed then return end
   if self.now() >= self.probe_at then probe(self) end
+  late.watch(self)
   late.notify(self)
   remove_dead_shards(self)
   proceed(self)

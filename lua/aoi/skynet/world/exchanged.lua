@@ -95,7 +95,7 @@ local function replace(shard, options, done)
   skynet.fork(function()
     local ok, err = pcall(start_shard, shard, options)
     if world.reason or not ok then skynet.send(world.addresses[shard], "lua", "shutdown") end
-    if not world.reason then done(ok, err) end
+    if not world.reason then world.exchange:step(done, ok, err) end
   end)
 end
 
@@ -117,7 +117,7 @@ local function call(index, batch, done)
     local ok, answer = false, "it takes part no more"
     if process then ok, answer = call_process(process.name, "batch", world.here, batch) end
     calls = calls - 1
-    done(ok, answer)
+    world.exchange:step(done, ok, answer)
   end)
 end
 
@@ -133,7 +133,11 @@ local function run(state)
     plan = o.plan, processes = state and state.processes or world.processes, homes = world.homes, here = world.here,
     nodes = nodes_of(o), state = state, now = now, interval = o.interval / 100,
     window = o.window, patience = o.heartbeat, silence = o.silence,
-    send_shard = send_shard, call = call, replace = replace,
+    send_shard = send_shard, call = call, replace = replace, walls_in = o.sight and (o.dimensions or 2) or nil,
+    interrupt = function(shard)
+      core.command("SIGNAL", skynet.address(world.addresses[shard])) -- an error in the Lua code that it runs
+      skynet.send(world.addresses[shard], "lua", "shutdown")
+    end,
     address_of = function(shard) return world.addresses[shard] end,
     post = function(address, message) return core.send(address, ptype, 0, message) end,
     say = function(text) skynet.error(("aoi: world '%s': %s"):format(name, text)) end,
@@ -151,7 +155,7 @@ local function run(state)
   wake()
   skynet.fork(function()
     while not world.exchange.closed do
-      world.exchange:poll()
+      world.exchange:step(Exchange.poll, world.exchange)
       skynet.sleep(1)
     end
   end)
@@ -285,7 +289,8 @@ function CMD.batch(_, from, batch)
   if refusal then return refusal end
   while world and not world.exchange and not world.reason do skynet.sleep(2) end
   if not world or not world.exchange then return { boot = false, reason = world and world.reason or "it is closed" } end
-  return world.exchange:receive(from, batch)
+  local exchange = world.exchange
+  return exchange:step(Exchange.receive, exchange, from, batch) or exchange:receive(from, batch) -- that it has ended
 end
 
 -- Clients -----------------------------------------------------------------------------------------------------------
@@ -371,9 +376,9 @@ function LATER.tick(reply) world.exchange:tick(reply) end
 
 function LATER.relay(reply, ...) world.exchange:relay(reply, ...) end
 
--- Methods of the exchange that shards and clients call: none of them is called before the exchange exists.
-local OF_EXCHANGE = { parts = "parts", mail = "mailed", failed = "failed", moves = "relay_moves",
-                      foreign_handle = "foreign_handle", addresses = "addresses" }
+-- Methods of the exchange that its shards call, and those that clients call: none is called before the exchange exists.
+local OF_SHARDS = { parts = "parts", mail = "mailed", failed = "failed" }
+local OF_CLIENTS = { moves = "relay_moves", foreign_handle = "foreign_handle", addresses = "addresses" }
 
 local function answer(session, ...)
   if session ~= 0 then skynet.ret(skynet.pack(...)) end
@@ -392,11 +397,14 @@ end)
 
 skynet.start(function()
   skynet.dispatch("lua", function(session, source, verb, ...)
+    local exchange = world and world.exchange
     if LATER[verb] then
       local response = skynet.response()
       LATER[verb](function(...) response(true, ...) end, ...)
-    elseif OF_EXCHANGE[verb] then
-      answer(session, world.exchange[OF_EXCHANGE[verb]](world.exchange, ...))
+    elseif OF_SHARDS[verb] then
+      answer(session, exchange:step(exchange[OF_SHARDS[verb]], exchange, ...))
+    elseif OF_CLIENTS[verb] then
+      answer(session, exchange[OF_CLIENTS[verb]](exchange, ...))
     else
       answer(session, CMD[verb](source, ...))
     end

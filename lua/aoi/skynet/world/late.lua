@@ -5,6 +5,8 @@ local wire = require "aoi.skynet.wire"
 
 local late = {}
 
+local LOOPS, LEAST = 12, 30 -- heartbeats, and seconds: an instance that has not answered for so long loops
+
 local function shards(list, f)
   local names = {}
   for shard, one in pairs(list) do
@@ -37,6 +39,22 @@ function late.names(self)
   end
   table.sort(names)
   return names, names[1] and math.max(0, self.now() - since) or 0
+end
+
+--- Ends shards here that have not answered for LOOPS heartbeats: they loop. A time in which nothing polls, as the whole
+-- process stands still, counts as a second.
+function late.watch(self)
+  local now = self.now()
+  local since = math.min(now - self.polled_at, 1)
+  self.polled_at = now
+  if next(self.awaited) == nil then return end
+  self.waited = self.waited + since
+  if self.waited < math.max(LEAST, LOOPS * self.patience) then return end
+  for shard in pairs(self.awaited) do
+    if self.say then self.say(("shard %d has not answered for %d s, and is ended"):format(shard, self.waited)) end
+    self.interrupt(shard)
+    self.fallen[shard] = true
+  end
 end
 
 --- Notifies clients each second, and when the wait is over.

@@ -346,6 +346,7 @@ function CMD.restore_node(self, client, id, n)
   if ent.life ~= n.life then error(("entity %d is another one"):format(id), 0) end
   if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
   check_taken(ent, client, id, n.since)
+  self:check_count(ent, id)
   n.by = client
   recovery.take_node(self, ent, id, n)
   if not ent.restored then self.added[#self.added + 1] = n end

@@ -21,6 +21,7 @@
 
 local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.native" "world"
+local failures = require "aoi.skynet.failures"
 local plain = require "aoi.skynet.world.plain"
 local sorted_keys = require "aoi.sorted_keys"
 local taking = require "aoi.skynet.world.taking"
@@ -334,6 +335,15 @@ local function run(self)
   end_unreceived(self)
 end
 
+-- Where that fails this client ends: others wait for it, and would hear of what it has not restored for ever.
+local function run_or_end(self)
+  local ok, err = xpcall(run, debug.traceback, self)
+  if ok then return end
+  self.client.log(err)
+  self.client:lose(("what this client had cannot be restored: %s"):format(failures.reason(err):match "[^\n]*"))
+  self.quit()
+end
+
 --- A message RENEWED (wire.lua): from that epoch on shards have successors; the mail of that epoch has come before.
 function restore.renewed(self, epoch, bytes)
   local change, reason = plain.read(bytes)
@@ -356,7 +366,7 @@ function restore.renewed(self, epoch, bytes)
   for _, record in pairs(self.records) do
     if record.area then self.client.inbox:since(record.handle, 0xffffffff) end
   end
-  if not begun then self.client.fork(function() run(self) end) end
+  if not begun then self.client.fork(function() run_or_end(self) end) end
   return true
 end
 

@@ -48,7 +48,6 @@ local MOVE, NEAR, FAR, GONE, ENTER, KIND = 1, 2, 3, 4, 5, 6
 
 local Shard = {}
 Shard.__index = Shard
-Shard.begin_directory = directory.begin
 coming(Shard)
 
 --- options: number; plan, from tiles.plan; engine, dimensions, cell, sight. Optional: clock() in seconds; log(epoch,
@@ -119,9 +118,12 @@ end
 -- later, reply(true, applied, results ...), reply(false, applied, reason), reply("moved", applied, shard) where another
 -- shard owns the entity, reply("unknown", applied), reply("stale", applied, id) where the home of the id has died since
 -- it was asked, reply("taken", applied, id) where it is in the world, or reply("retired", applied): another instance of
--- this shard. A request that fails has changed nothing.
+-- this shard. A request that fails has changed nothing. Only close and apply may be fatal.
 function Shard:request(client, after, reply, name, ...)
   if self.shut then return reply(self.retired and "retired" or false, self.applied, "the world is closed") end
+  if math.type(client) ~= "integer" or client < 0 or client > 0xffffffff or math.type(after) ~= "integer" then
+    return reply(false, self.applied, "bad request (numbers of a client and of an epoch expected)")
+  end
   local waits = self.retired or self.closed > self.applied or after > self.applied or recovery.is_absent(self)
   if waits or name == snapshot.REQUEST or name == "claim" and directory.is_unsure(self, ...) then
     self.queue[#self.queue + 1] = { client = client, after = after, reply = reply, n = select("#", ...) + 1, name, ... }

@@ -9,7 +9,7 @@ local protocol = require "aoi.skynet.protocol"
 local shard, exchange
 local CMD = {}
 
--- An error here leaves the shard in an undefined state: it ends, and the exchange starts a successor.
+-- An error in close or apply leaves the shard in an undefined state: it ends, and the exchange starts a successor.
 local function step(f, ...)
   local ok, err = xpcall(f, debug.traceback, ...)
   if ok then return end
@@ -56,7 +56,7 @@ local function moves(message, size)
   if not ok then skynet.error(("aoi: bad moves: %s"):format(reason)) end
 end
 
-function CMD.moves(_, message) step(moves, message) end
+function CMD.moves(_, message) moves(message) end
 
 function CMD.shutdown(_, replaced)
   if shard then shard:shutdown(replaced) end
@@ -64,15 +64,13 @@ function CMD.shutdown(_, replaced)
 end
 
 -- Moves are read in place: the pointer is valid until this returns.
-protocol(function(_, _, message, size) step(moves, message, size) end, function(message, size) return message, size end)
+protocol(function(_, _, message, size) moves(message, size) end, function(message, size) return message, size end)
 
 skynet.start(function()
   skynet.dispatch("lua", function(session, source, name, ...)
     if name == "request" then
-      local response = skynet.response()
-      return step(function(client, after, ...)
-        shard:request(client, after, function(...) response(true, ...) end, ...)
-      end, ...)
+      local response, client, after = skynet.response(), ...
+      return shard:request(client, after, function(...) response(true, ...) end, select(3, ...))
     end
     local result = CMD[name](source, ...)
     if session ~= 0 then skynet.ret(skynet.pack(result)) end

@@ -111,8 +111,9 @@ end
 
 -- In a snapshot and a message ---------------------------------------------------------------------------------------
 
-local function is_wall(wall, width)
-  if type(wall) ~= "table" or type(wall.open) ~= "boolean" or #wall ~= width then return false end
+local function is_wall(wall, dimensions)
+  local width = dimensions == 3 and 6 or 4
+  if type(wall) ~= "table" or type(wall.open or false) ~= "boolean" or #wall ~= width then return false end
   for i = 1, width do
     if not math.type(wall[i]) or wall[i] ~= wall[i] then return false end
     if i <= 4 and math.abs(wall[i]) > 2 ^ 50 then return false end
@@ -125,7 +126,19 @@ function wall_list.are_good(state, dimensions)
   if type(state) ~= "table" or math.type(state.last) ~= "integer" or type(state.list) ~= "table" then return false end
   for id, wall in pairs(state.list) do
     if math.type(id) ~= "integer" or id < 1 or id > state.last then return false end
-    if not is_wall(wall, dimensions == 3 and 6 or 4) then return false end
+    if not is_wall(wall, dimensions) then return false end
+  end
+  return true
+end
+
+--- Whether a client may propose that, which may be anything. dimensions: nil: the world has no walls.
+function wall_list.is_proposal(dimensions, verb, value)
+  if not dimensions then return false end
+  if verb == "all" then return wall_list.are_good(value, dimensions) end
+  if verb ~= "add" then return VERBS[verb] ~= nil and math.type(value) == "integer" end
+  if type(value) ~= "table" then return false end
+  for _, wall in ipairs(value) do
+    if not is_wall(wall, dimensions) then return false end
   end
   return true
 end
