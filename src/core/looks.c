@@ -21,7 +21,7 @@ void aoi_free_looks(aoi_space *s) {
 /* Makes room for a layer mask or an extent, which few entities have; false when memory is refused. */
 static bool looks_ready(aoi_space *s, uint32_t e, const aoi_looks *is) {
     aoi_memory *m = &s->world.memory;
-    if (is->extent > 0 && !aoi_larges_ready(s, e, is->extent)) return false;
+    if (is->extent > 0 && !aoi_larges_ready(s, e)) return false;
     return is->layers == AOI_FIRST_LAYER ||
            AOI_GROW_FILLED(m, s->entity_layers, s->entity_layers_cap, e + (size_t)1, &first_layer);
 }

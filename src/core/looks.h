@@ -2,10 +2,7 @@
  *
  *   layers   of entities and of nodes, in arrays by slot, which exist once one has others than the first; a node
  *            without layers of its own has its owner's
- *   extent   of the few that are large: records of their own, by place (larges below)
- *
- *        x:   [ 3 | 17 | 17.5 | 40 | .. ]     extents from 1 to 2     each level is sorted by x, so that the entities
- *             [ 5 | 900 ]                     extents from 512 on     near a box are a run of it, wide as the extents
+ *   extent   of the few that are large: records of their own, whose places are scanned (larges below)
  *
  * Large entities have kind 0 in their records, so an engine, or a tick, never proposes a pair with a large target and
  * pays nothing for it.  The space finds those pairs itself (larges.c), by the real kind.  aoi_find_targets and
@@ -26,30 +23,17 @@ typedef struct aoi_large {
     uint32_t entity;
 } aoi_large;
 
-typedef struct aoi_large_place {
-    double x, y;
-    double room; /* the extent and the rounding of sums */
-    uint32_t entity;
-    bool before; /* a second place: the position before the batch */
-} aoi_large_place;
-
-typedef struct aoi_large_level {
-    int exponent; /* extents are below 2^exponent, and at least half of it */
-    double room;  /* the largest of its places */
-    aoi_large_place *places;
-    uint32_t cap, count;
-} aoi_large_level;
+typedef struct aoi_large_places { /* of four; room: the extent and the rounding, -INFINITY in a lane that is free */
+    float x[4], y[4], room[4];
+} aoi_large_places;
 
 typedef struct aoi_larges {
     uint32_t count;
-    bool moved;     /* some places are out of date */
-    uint32_t stale; /* the entity whose place, at stale_x, may be out of date, or AOI_NONE */
-    double stale_x;
-    double slack; /* in a batch: entities that move farther have two places; else 0 */
+    bool moved;   /* places may be out of date */
     uint32_t *of; /* by entity slot: its record, or AOI_NONE */
     aoi_large *records;
-    aoi_large_level *levels;
-    uint32_t of_cap, record_cap, level_cap, level_count;
+    aoi_large_places *places; /* of the records */
+    uint32_t of_cap, record_cap, place_cap;
 } aoi_larges;
 
 #endif

@@ -262,11 +262,11 @@ int aoi_restore_looks(aoi_space *s, uint32_t entity, uint64_t layers,
 void aoi_clear_looks(aoi_space *s, uint32_t entity); /* before it leaves */
 void aoi_free_looks(aoi_space *s);
 
-bool aoi_larges_ready(aoi_space *s, uint32_t entity, double extent); /* room for it to be large */
+bool aoi_larges_ready(aoi_space *s, uint32_t entity); /* room for it to be large */
 void aoi_larges_set(aoi_space *s, uint32_t entity, const aoi_looks *looks);
 void aoi_larges_remove(aoi_space *s, uint32_t entity);
 void aoi_larges_free(aoi_space *s);
-void aoi_large_moves(aoi_space *s, uint32_t entity); /* before its position changes; no effect if it is not large */
+void aoi_large_moves(aoi_space *s, uint32_t entity, const double *to); /* no effect if it is not large */
 /* Replaces the large entities among world.hits by those whose square meets the box. */
 void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi);
 /* Adds the pairs with a large target that a move, or the whole batch, may have changed as candidates, each once. */

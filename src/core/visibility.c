@@ -313,7 +313,7 @@ AOI_INLINE void judge_pairs_of_move(aoi_space *s, uint32_t entity, const double 
     if (!s->larges.count) return;
     aoi_add_large_candidates(s, entity, s->world.entities[entity].pos, to);
     judge_candidates(s, entity, to, judge, true);
-    aoi_large_moves(s, entity);
+    aoi_large_moves(s, entity, to);
 }
 
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to) {
