@@ -27,12 +27,17 @@ describe("handlers that move a target in and out for ever", function()
       end)
       after_each(function() space:close() end)
 
-      local function refused(f)
+      local function refused(f, label)
         local ok, why = pcall(deliver, f)
         assert.is_false(ok)
-        assert.equal("100000 events of node 7 of entity 1 about entity 2 in one call: "
-          .. "handlers move it in and out for ever", why)
+        assert.equal(("100000 events of node 7%s of entity 1 about entity 2 in one call: "
+          .. "handlers move it in and out for ever"):format(label or ""), why)
       end
+
+      it("are named with the label of the node", function()
+        space:add_node(1, 7, { radius = 5, label = "pad" }, push_out, pull_in)
+        refused(function() space:move(2, 1, 0) end, " 'pad'")
+      end)
 
       it("are stopped by an error after 100,000 events of the pair", function()
         space:add_node(1, 7, 5, push_out, pull_in)

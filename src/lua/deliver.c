@@ -150,9 +150,14 @@ static bool is_endless(laoi_repeated *r, const aoi_queued *e) {
     return false;
 }
 
-static int raise_endless(lua_State *L, const laoi_repeated *r) {
+/* A label says more than the ids of a trigger's region, which the module has chosen. */
+static int raise_endless(lua_State *L, const laoi_space *b, const laoi_repeated *r) {
+    const aoi_node n = aoi_find_node(b->core, aoi_find(b->core, r->watcher), r->node_id);
     const char *node = laoi_spell(L, r->node_id), *watcher = laoi_spell(L, r->watcher),
                *target = laoi_spell(L, r->target);
+    aoi_area area = {.label = NULL};
+    if (!AOI_IS_NULL(n) && aoi_area_of(b->core, n, &area) && area.label)
+        node = lua_pushfstring(L, "%s '%s'", node, area.label);
     return luaL_error(
         L, "%d events of node %s of entity %s about entity %s in one call: handlers move it in and out for ever",
         MOST_PAIR_EVENTS, node, watcher, target);
@@ -168,7 +173,7 @@ static int run(lua_State *L, lua_KContext ctx) {
         int type = ref ? laoi_rawgeti(L, TABLE, (laoi_index)ref) : LUA_TNIL;
         if (ctx >= CHECK_FROM * ONE_EVENT && is_endless(&b->repeated, e)) {
             deliver_checked(L, b, e, type, ctx + ONE_EVENT);
-            if (b->core && (aoi_pending(b->core) || b->core->layers)) return raise_endless(L, &b->repeated);
+            if (b->core && (aoi_pending(b->core) || b->core->layers)) return raise_endless(L, b, &b->repeated);
             continue;
         }
         if (type != LUA_TFUNCTION || b->has_on_error || aoi_has_freed(b->core)) {
