@@ -6,6 +6,7 @@ local rng = require "spec.support.rng"
 local run = require "spec.support.command"
 local sights = require "aoi.sight"
 local syncs = require "aoi.sync"
+local tools = require "spec.support.tools"
 
 local seed = random_run.seed("audit")
 local IDS, SIDE = 20, 30
@@ -52,10 +53,7 @@ local function write(path, lines)
 end
 
 describe("aoi audit", function()
-  if not pcall(require, "argparse") then
-    pending "argparse is not installed"
-    return
-  end
+  if tools.lacks "argparse" then return pending(tools.lacks "argparse") end
   local recorded, other, sent, lines
   setup(function()
     recorded, other, sent = os.tmpname(), os.tmpname(), os.tmpname()

@@ -2,6 +2,7 @@
 local aoi = require "aoi"
 local journal = require "aoi.journal"
 local run = require "spec.support.command"
+local tools = require "spec.support.tools"
 
 local compile = loadstring or load
 
@@ -18,10 +19,7 @@ describe("docs/why.md", function()
 end)
 
 describe("the program aoi", function()
-  if not pcall(require, "argparse") then
-    pending "argparse is not installed"
-    return
-  end
+  if tools.lacks "argparse" then return pending(tools.lacks "argparse") end
   local path
 
   setup(function()

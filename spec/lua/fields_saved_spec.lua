@@ -5,6 +5,7 @@ local journal = require "aoi.journal"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 local sync = require "aoi.sync"
+local tools = require "spec.support.tools"
 
 local FIELDS = {
   { "hp", "u16" }, { "dir", "angle8" }, { "name", "string" }, { "bag", "bytes", own = true }, { "alive", "bool" },
@@ -266,10 +267,7 @@ describe("an observer", function()
 end)
 
 describe("the program aoi", function()
-  if not pcall(require, "argparse") then
-    pending "argparse is not installed"
-    return
-  end
+  if tools.lacks "argparse" then return pending(tools.lacks "argparse") end
   it("lists the fields of an entity at a time", function()
     local path = os.tmpname()
     local space, s = new()

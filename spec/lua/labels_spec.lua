@@ -3,6 +3,7 @@ local aoi = require "aoi"
 local command = require "spec.support.command"
 local journal = require "aoi.journal"
 local trigger = require "aoi.trigger"
+local tools = require "spec.support.tools"
 
 local function with_label(label)
   local space = aoi.new()
@@ -125,10 +126,7 @@ describe("a trigger", function()
 end)
 
 describe("the program aoi", function()
-  if not pcall(require, "argparse") then
-    pending "argparse is not installed"
-    return
-  end
+  if tools.lacks "argparse" then return pending(tools.lacks "argparse") end
   local function run(...)
     local status, out = command(...)
     assert.equal(0, status)

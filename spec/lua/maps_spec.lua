@@ -1,10 +1,13 @@
 -- Maps of other programs: what comes out of GeoJSON and of Tiled, and what is said of what is neither.
 local aoi = require "aoi"
 local maps = require "aoi.maps"
+local tools = require "spec.support.tools"
 
-local has_json = pcall(require, "cjson") or pcall(require, "dkjson")
 local function test(title, f)
-  if has_json then it(title, f) else pending(title .. ": needs lua-cjson or dkjson", f) end
+  it(title, function()
+    if not tools.has "lua-cjson" then tools.need "dkjson" end
+    f()
+  end)
 end
 
 -- The even-odd rule of the contract over all rings, about a place in the world.

@@ -8,6 +8,7 @@ local message_text = require "spec.support.message_text"
 local process = require "spec.support.process"
 local random_run = require "spec.support.random_run"
 local sync = require "aoi.sync"
+local tools = require "spec.support.tools"
 local wire_page = require "spec.support.wire_page"
 
 local SEED = random_run.seed("decoders")
@@ -29,32 +30,29 @@ local function in_lua(decode)
   end
 end
 
-local function by_program(setup, command, missing)
-  if not setup then return function() return nil, missing end end
+local function by_program(command, prepare, ...)
+  local missing = tools.lacks(...)
+  if missing then return function() return nil, missing end end
+  prepare()
   return function(paths)
     local output, code = process.run(command .. " " .. table.concat(paths, " ") .. " 2>&1")
     return code == 0 and output:find " 0 read differently\n$" and "" or output
   end
 end
 
--- Built once. Without mono there is nothing to run it with.
+-- Built once.
 local function csharp()
-  if not (process.run "mono --version 2>&1":find "Mono" and process.run "mcs --version 2>&1":find "Mono") then
-    return false
-  end
   os.execute "mkdir -p build/csharp"
   local output, code = process.run("mcs -warnaserror+ -warn:4 -langversion:7.2 -out:build/csharp/check.exe "
     .. "csharp/AoiSync.cs csharp/Check.cs 2>&1")
   if code ~= 0 then error(output, 0) end
-  return true
 end
 
-local node = process.run "node --version 2>&1":find "^v%d" ~= nil
 local decoders = {
   { "aoi.sync.read", in_lua(read) },
   { "docs/sync-wire.md", in_lua(wire_page.read) },
-  { "js/aoi-sync.js", by_program(node, "node js/check.js", "node is not installed") },
-  { "csharp/AoiSync.cs", by_program(csharp(), "mono build/csharp/check.exe", "mono and mcs are not installed") },
+  { "js/aoi-sync.js", by_program("node js/check.js", function() end, "node") },
+  { "csharp/AoiSync.cs", by_program("mono build/csharp/check.exe", csharp, "mono", "mcs") },
 }
 
 local function list(pattern)
@@ -113,7 +111,7 @@ end
 
 describe("js/aoi-sync.js", function()
   it("keeps a picture", function()
-    if not node then return pending "node is not installed" end
+    tools.need "node"
     local space = aoi.new()
     local s = sync.new(space, { quantum = 0.5, fields = {
       { "__proto__", "u8" }, { "__defineGetter__", "u8" }, { "hp", "string" }, { "\239\187\191hp", "string" },
@@ -140,7 +138,7 @@ describe("js/aoi-sync.js", function()
   end)
 
   it("is a package for import and require, takes an ArrayBuffer, and has defaults", function()
-    if not node then return pending "node is not installed" end
+    tools.need "node"
     local space = aoi.new()
     local s = sync.new(space, { fields = { { "hp", "u16" }, { "name", "string" } } })
     space:enter(1, 0, 0)

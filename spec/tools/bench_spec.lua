@@ -10,6 +10,7 @@ local report = require "bench.report"
 local plot = require "bench.plot"
 local csv = require "bench.csv"
 local process = require "spec.support.process"
+local tools = require "spec.support.tools"
 
 local FEW = { seconds = 0, min_rounds = 2, max_rounds = 2, most = 60, seed = 1 }
 local LAYERS = subjects.native and { "c", "lua" } or { "lua" }
@@ -216,10 +217,9 @@ end)
 
 describe("bench/run.lua", function()
   local _, lua = process.lua()
-  local without = not pcall(require, "argparse") and "argparse is not installed"
 
   it("writes table, CSV and plots into a folder, and draws plots of CSV again", function()
-    if without then return pending(without) end
+    tools.need "argparse"
     local folder, remove = process.folder()
     finally(remove)
     local out = process.must(lua .. " bench/run.lua --quick --max 40 --seconds 0 walk dense --out " .. folder)
@@ -235,7 +235,7 @@ describe("bench/run.lua", function()
   end)
 
   it("gives CSV alone on request", function()
-    if without then return pending(without) end
+    tools.need "argparse"
     local out = process.must(lua .. " bench/run.lua --quick --max 40 --seconds 0 few --layer lua --engine brute --csv")
     local rows, columns = csv.read(out)
     assert.are.same(report.COLUMNS, columns)
@@ -243,7 +243,7 @@ describe("bench/run.lua", function()
   end)
 
   it("refuses what it does not know", function()
-    if without then return pending(without) end
+    tools.need "argparse"
     for _, words in ipairs{ "nowhere", "--engine fast", "--max 1", "--layer both" } do
       local _, code = process.run(lua .. " bench/run.lua " .. words)
       assert.are_not.equal(0, code)

@@ -2,6 +2,7 @@
 --
 -- What is the same for every Lua is tested with the usual one alone.
 local process = require "spec.support.process"
+local tools = require "spec.support.tools"
 local random_run = require "spec.support.random_run"
 local tree = require "spec.support.tree"
 local quote, lines = process.quote, process.lines
@@ -17,6 +18,7 @@ local function list(command) return lines(must(command)) end
 local function builds_the_core()
   if not tree.usual then pending("once is enough") end
   if random_run.steps(100) < 100 then pending("it builds the core: left to runs of the usual length") end
+  tools.need "cc"
 end
 
 -- The version of the header: everything that has one follows it.
@@ -196,7 +198,6 @@ describe("a sixth engine", function()
   -- Brute force under another name stands for an engine of somebody's own.
   it("is one file, its line in the table of engines and its line in the unit", function()
     builds_the_core()
-    if not process.has("cc") then pending("cc is not installed") end
     local folder, remove = process.folder()
     finally(remove)
     must("cp -r include src lua " .. quote(folder))
@@ -245,7 +246,7 @@ describe("the core", function()
 
   it("fuses no product with a sum, whatever flags it is built with", function()
     builds_the_core()
-    if not process.has("objdump") then pending("objdump is not installed") end
+    tools.need "objdump"
     if not must("uname -m"):find("x86_64", 1, true) then pending("the flags are those of x86-64") end
     local folder, remove = process.folder()
     finally(remove)
@@ -270,7 +271,7 @@ describe("the core", function()
   end)
 
   it("exports nothing but what require looks for", function()
-    if not process.has("nm") then pending("nm is not installed") end
+    tools.need "nm"
     if not tree.plain then pending("a build with instruments exports theirs") end
     local names = list("nm -D --defined-only " .. quote(tree.path .. "/aoi/core.so") .. " | awk '{ print $3 }'")
     assert.same({ "luaopen_aoi_core", "luaopen_aoi_core_wire", "luaopen_aoi_core_world" }, names)
@@ -289,7 +290,7 @@ describe("the core", function()
   end)
 
   it("is not linked with a Lua of its own", function()
-    if not process.has("readelf") then pending("readelf is not installed") end
+    tools.need "readelf"
     local needed = must("readelf -d " .. quote(tree.path .. "/aoi/core.so") .. " | grep NEEDED || true")
     assert.is_nil(needed:find("lua", 1, true))
   end)
@@ -404,7 +405,7 @@ describe("make", function()
     end)
 
     it("gives a shared library that exports the C API and nothing else", function()
-      if not (process.has("nm") and process.has("readelf")) then pending("nm or readelf is not installed") end
+      tools.need("nm", "readelf")
       local exported = list(("nm -D --defined-only %s/lib/libaoi.so | awk '{ print $3 }'"):format(quote(prefix)))
       local header = " " .. must("cat include/*.h"):gsub("/%*.-%*/", "")
       assert.truthy(#exported > 20)
@@ -418,9 +419,7 @@ describe("make", function()
     -- Compiles a program against what is installed, with the flags of pkg-config, and runs it: its last line.
     local function runs(compiler, source, libraries)
       if not tree.usual then pending("once is enough") end
-      for _, program in ipairs { compiler, "pkg-config" } do
-        if not process.has(program) then pending(program .. " is not installed") end
-      end
+      tools.need(compiler, "pkg-config")
       local command = "cd %s && export PKG_CONFIG_LIBDIR=%s/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=%s && "
         .. "%s -Wall -Wextra -Werror %s -o program $(pkg-config --cflags aoi) " .. libraries .. " && "
         .. "LD_LIBRARY_PATH=%s/lib ./program && rm program"
@@ -445,7 +444,7 @@ describe("make", function()
 
     it("lets a CMake project find it, the versions that fit alone", function()
       if not tree.usual then pending("once is enough") end
-      if not process.has("cmake") then pending("cmake is not installed") end
+      tools.need "cmake"
       local project, remove_project = process.folder()
       finally(remove_project)
       local here = must("pwd"):match("[^\n]+")
@@ -461,7 +460,7 @@ describe("make", function()
     end)
 
     it("tells pkg-config the version of aoi.h", function()
-      if not process.has("pkg-config") then pending("pkg-config is not installed") end
+      tools.need "pkg-config"
       assert.equal(VERSION .. "\n",
         must(("PKG_CONFIG_LIBDIR=%s/lib/pkgconfig pkg-config --modversion aoi"):format(quote(prefix))))
     end)
@@ -491,7 +490,7 @@ describe("make", function()
 
   it("is what luarocks does too", function()
     builds_the_core()
-    if not process.has("luarocks") then pending("luarocks is not installed") end
+    tools.need "luarocks"
     local folder, remove = process.folder()
     finally(remove)
     -- A copy, because luarocks leaves its objects beside the sources.
@@ -503,7 +502,7 @@ describe("make", function()
     assert.same(expected, installed(share, lib))
     assert.same({ "aoi" }, list("ls " .. quote(share)))
     assert.same({ "aoi" }, list("ls " .. quote(lib)))
-    if process.has("nm") then
+    if tools.has "nm" then
       assert.same({ "luaopen_aoi_core", "luaopen_aoi_core_wire", "luaopen_aoi_core_world" },
         list(("nm -D --defined-only %s/aoi/core.so | awk '{ print $3 }'"):format(quote(lib))))
     end
@@ -515,7 +514,7 @@ describe("make", function()
     finally(remove)
     -- A machine with the shell's tools and nothing else: no Lua, no busted, no apt-get, no sudo.
     for _, name in ipairs{ "sh", "make", "find", "sort", "id", "tr", "mkdir", "echo", "cmp", "test", "cc", "gcc" } do
-      if process.has(name) then must(("ln -s \"$(command -v %s)\" %s/"):format(name, quote(folder))) end
+      if tools.has(name) then must(("ln -s \"$(command -v %s)\" %s/"):format(name, quote(folder))) end
     end
     local command = "unset MAKEFLAGS MFLAGS MAKELEVEL; PATH=%s make -s tools spec LUA=lua5.4 CC=cc"
     local output, code = process.run(command:format(quote(folder)))
@@ -527,5 +526,22 @@ describe("make", function()
     assert.equal(1, #told)
     assert.equal("missing: lua5.4 gzip lua-busted; install with: "
       .. "sudo apt-get update && sudo apt-get install -y lua5.4 gzip lua-busted", told[1])
+  end)
+end)
+
+describe("a test that lacks a tool", function()
+  it("says which, and does not run", function()
+    local names = { "node", "chromium", "mono", "cc", "cmark-gfm", "argparse", "LuaSocket", "luaossl", "dkjson" }
+    local code = ([[package.loaded.busted = { subscribe = function() end }
+      print(require("spec.support.tools").lacks("%s"))]]):format(table.concat(names, '", "'))
+    local _, command = process.lua()
+    local interpreter = must("command -v " .. command):match "[^\n]+"
+    assert.equal("needs " .. table.concat(names, ", ") .. "\n",
+      must("LUA_PATH=./?.lua LUA_CPATH= PATH=/nowhere " .. quote(interpreter) .. " -e " .. quote(code)))
+    assert.equal("needs no-such-tool, string.nothing", tools.lacks("no-such-tool", "make", "string.nothing"))
+    assert.is_nil(tools.lacks("make", "string.rep"))
+    local ok, why = pcall(tools.need, "make", "no-such-tool")
+    assert.is_false(ok)
+    assert.equal("needs no-such-tool", why.message)
   end)
 end)

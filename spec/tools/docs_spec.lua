@@ -2,25 +2,22 @@
 -- where there is a browser, a search that finds and a width that fits a phone.
 local annotations = require "spec.support.annotations"
 local process = require "spec.support.process"
+local tools = require "spec.support.tools"
 local tree = require "spec.support.tree"
 
 local _, lua = process.lua()
-local HAS_CMARK = process.has "cmark-gfm"
-local HAS_BROWSER = process.has "node"
-  and select(2, process.run [[node -e 'process.exit(require("./spec/viewer/browser.js").command() ? 0 : 1)']]) == 0
-if not HAS_CMARK then print "the site is left out: cmark-gfm is not installed (make tools GOALS=docs)" end
 
 describe("the site", function()
   if not tree.usual then return end -- no other Lua, and no sanitizer, makes another one
   local folder, remove
   setup(function()
     folder, remove = process.folder()
-    if HAS_CMARK then process.must(lua .. " scripts/docs.lua " .. folder) end
+    if tools.has "cmark-gfm" then process.must(lua .. " scripts/docs.lua " .. folder) end
   end)
   teardown(function() remove() end)
 
   local function pages()
-    if not HAS_CMARK then pending "needs cmark-gfm" end
+    tools.need "cmark-gfm"
     return process.lines(process.must("cd " .. folder .. " && ls *.html"))
   end
 
@@ -113,7 +110,7 @@ describe("the site", function()
 
   it("in a browser: every page fits a phone, the search finds, no link is dead", function()
     pages()
-    if not HAS_BROWSER then pending "needs node and chromium" end
+    tools.need("node", "chromium", "timeout")
     local output, code = process.run("timeout 400 node spec/tools/docs_check.js " .. folder)
     assert.equal(0, code, output)
   end)

@@ -3,9 +3,7 @@ local aoi = require "aoi"
 local page = require "aoi.viewer.page"
 local process = require "spec.support.process"
 
-local NODE = process.run "node --version 2>&1":find "^v%d" ~= nil and string.pack ~= nil
-local HAS = [[node -e 'process.exit(require("./spec/viewer/browser.js").command() ? 0 : 1)']]
-local BROWSER = NODE and select(2, process.run(HAS)) == 0
+local tools = require "spec.support.tools"
 
 -- Two who walk towards each other.
 local program = { open = function(_, engine)
@@ -27,7 +25,7 @@ end }
 
 describe("examples/demo.lua", function()
   it("tells a story in a browser, on a wide screen and on a telephone", function()
-    if not BROWSER then return pending "node or chromium is not installed, or this Lua has no string.pack" end
+    tools.need("node", "chromium", "string.pack", "timeout")
     local folder, remove = process.folder()
     finally(remove)
     local _, lua = process.lua()
@@ -49,7 +47,7 @@ describe("a page of a program", function()
   teardown(function() remove() end)
 
   it("has what a client is sent beside it, forwards and backwards", function()
-    if not NODE then return pending "node is not installed, or this Lua has no string.pack" end
+    tools.need("node", "string.pack")
     local told = assert(page.write(program, folder .. "/a.html", { client = { id = 1, area = 10 }, engines = {} }))
     assert.equal(21, told.ticks)
     local output = process.run(("node spec/viewer/client_check.js %s/a.html 2>&1"):format(folder))

@@ -1,8 +1,9 @@
 -- The snippets of docs/viewer.md: those that need no skynet run, the others are Lua.
 local aoi = require "aoi"
 local process = require "spec.support.process"
+local tools = require "spec.support.tools"
 
-local has_socket, socket = pcall(require, "socket")
+local _, socket = pcall(require, "socket")
 local snippets = {}
 for text in process.read("docs/viewer.md"):gmatch "\n```lua\n(.-)\n```" do snippets[#snippets + 1] = text end
 
@@ -48,7 +49,7 @@ describe("docs/viewer.md", function()
   end)
 
   it("serves a space", function()
-    if not has_socket then return pending "LuaSocket is not installed" end
+    tools.need "LuaSocket"
     local env = { space = aoi.new(), running = true }
     local ticks = 0
     function env.tick()

@@ -6,13 +6,9 @@ local json = require "aoi.viewer.json"
 local observed = require "spec.support.observed"
 local process = require "spec.support.process"
 local Session = require "aoi.viewer.session"
-
+local tools = require "spec.support.tools"
+local unpack = table.unpack or unpack
 local has_socket, socket = pcall(require, "socket")
-local UNPACKS = string.unpack ~= nil
-local HAS = [[node -e 'process.exit(require("./spec/viewer/browser.js").command() ? 0 : 1)']]
-local BROWSER = UNPACKS and has_socket and select(2, process.run(HAS)) == 0
-local LEFT_OUT = "left out: node, chromium or LuaSocket is not installed, or this Lua has no string.pack"
-if not BROWSER then print("the live page in a browser is " .. LEFT_OUT) end
 
 describe("what is sent", function()
   it("has base64", function()
@@ -69,7 +65,7 @@ end)
 
 describe("a session", function()
   it("tells the space, and what the page has chosen", function()
-    if not UNPACKS then return pending(LEFT_OUT) end
+    tools.need "string.pack"
     local space = aoi.new()
     for id = 1, 5 do
       space:enter(id, id, 0)
@@ -151,7 +147,7 @@ describe("a server", function()
   local function get(target) return "GET " .. target .. " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" end
 
   it("is on the loopback and serves the page", function()
-    if not has_socket then return pending "LuaSocket is not installed" end
+    tools.need "LuaSocket"
     assert.equal("http://127.0.0.1:" .. server.port .. "/", server.url)
     local answer = ask "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     assert.matches("^HTTP/1.1 200 OK\r\n", answer)
@@ -164,7 +160,7 @@ describe("a server", function()
   end)
 
   it("streams what a page looks at, and ends when the space closes", function()
-    if not has_socket then return pending "LuaSocket is not installed" end
+    tools.need "LuaSocket"
     local client, other = connect(), connect()
     client:send(get "/stream?key=one")
     local heard = hear(client, "\n\n")
@@ -187,7 +183,7 @@ describe("a server", function()
   end)
 
   it("does not wait for a page that does not read", function()
-    if not has_socket then return pending "LuaSocket is not installed" end
+    tools.need "LuaSocket"
     for id = 2, 3000 do space:enter(id, id, 0) end
     local client = connect()
     client:send(get "/stream?key=a")
@@ -203,7 +199,7 @@ describe("a server", function()
   end)
 
   it("says what is wrong", function()
-    if not has_socket then return pending "LuaSocket is not installed" end
+    tools.need "LuaSocket"
     local serve = require("aoi.viewer").serve
     local function fails(text, ...)
       local ok, err = pcall(serve, ...)
@@ -228,15 +224,18 @@ describe("a server", function()
   end)
 end)
 
-describe("the live page", function()
-  it("is good in a browser", function()
-    if not BROWSER then return pending(LEFT_OUT) end
-    local _, lua = process.lua()
-    local paths = ("LUA_PATH=%s LUA_CPATH=%s "):format(process.quote(package.path), process.quote(package.cpath))
-    for _, check in ipairs { "live_check.js", "example_check.js" } do
-      local command = "timeout 120 node spec/viewer/" .. check .. " %s %s"
+describe("in a browser", function()
+  for title, case in pairs {
+    ["the live page is good"] = { "live_check.js" },
+    ["examples/browser is good"] = { "example_check.js", "luaossl", "dkjson" },
+  } do
+    it(title, function()
+      tools.need("node", "chromium", "string.pack", "timeout", "LuaSocket", unpack(case, 2))
+      local _, lua = process.lua()
+      local paths = ("LUA_PATH=%s LUA_CPATH=%s "):format(process.quote(package.path), process.quote(package.cpath))
+      local command = "timeout 120 node spec/viewer/" .. case[1] .. " %s %s"
       local output, code = process.run(command:format(process.quote(paths .. lua), os.getenv("AOI_PICTURES") or ""))
       assert.equal(0, code, output)
-    end
-  end)
+    end)
+  end
 end)

@@ -9,13 +9,9 @@ local random_run = require "spec.support.random_run"
 local recording = require "aoi.tools.recording"
 local sights = require "aoi.sight"
 local rng = require "spec.support.rng"
+local tools = require "spec.support.tools"
 
 local SEED = random_run.seed("page")
-local NODE = process.run "node --version 2>&1":find "^v%d" ~= nil and string.pack ~= nil
-local HAS = [[node -e 'process.exit(require("./spec/viewer/browser.js").command() ? 0 : 1)']]
-local BROWSER = NODE and select(2, process.run(HAS)) == 0
-local LEFT_OUT = "left out: node or chromium is not installed, or this Lua has no string.pack"
-if not BROWSER then print("the page in a browser is " .. LEFT_OUT) end
 
 local AREAS = {
   { shape = "circle", radius = 8, margin = 4 }, { shape = "box", extents = { 12, 3 }, margin = 1 },
@@ -92,12 +88,12 @@ describe("a page", function()
   end
 
   it("names the measure that decides, in plain words", function()
-    if not NODE then return pending "node is not installed, or this Lua has no string.pack" end
+    tools.need("node", "string.pack")
     assert.equal("ok\n", (process.run "node spec/viewer/reason_check.js 2>&1"))
   end)
 
   it("says what the library says: of every shape, in every tick", function()
-    if not NODE then return pending "node is not installed, or this Lua has no string.pack" end
+    tools.need("node", "string.pack")
     local lines = expectations(rng.new(SEED + 1))
     process.write(folder .. "/expected", table.concat(lines, "\n"))
     local output, code = process.run(("node spec/viewer/explain_check.js %s %s/expected"):format(html, folder))
@@ -106,7 +102,7 @@ describe("a page", function()
   end)
 
   it("says what the library says: of a journal of every sort of call", function()
-    if not NODE then return pending(LEFT_OUT) end
+    tools.need("node", "string.pack")
     local random, lines = rng.new(SEED + 2), {}
     local space = aoi.new { dimensions = 2 }
     local sight = sights.new(space)
@@ -205,13 +201,13 @@ describe("a page", function()
     local output, code = process.run(command:format(folder, folder))
     assert.equal(0, code, output)
     assert.equal(("%d answers, 0 otherwise; 40 ticks\n"):format(#lines), output)
-    if not BROWSER then return end
+    tools.need("chromium", "timeout")
     output, code = process.run(("timeout 120 node spec/viewer/panel_check.js %s/journal.html"):format(folder))
     assert.equal(0, code, output)
   end)
 
   it("is good in a browser", function()
-    if not BROWSER then return pending(LEFT_OUT) end
+    tools.need("node", "chromium", "string.pack", "timeout")
     local output, code = process.run(("timeout 120 node spec/viewer/page_check.js %s %s %s"):format(html,
       table.concat(aoi.engines(), ","), os.getenv("AOI_PICTURES") or ""))
     assert.equal(0, code, output)
