@@ -102,6 +102,7 @@ local Triggers, Trigger -- the two classes, below
 ---@field limit? integer the most targets inside at a time; the others wait in the order of their arrival
 ---@field cooldown? number seconds, >= 0, from one `enter` to the next; targets that arrive earlier wait as for `limit`
 ---@field linger? number seconds, >= 0: a target leaves only after it has been out of the area so long without a break
+---@field enter_after? number seconds, >= 0: a target enters only after it has been in the area so long without a break
 ---@field outside? boolean inverts the area: targets outside of it count as inside
 ---@field once? boolean fires once: `dwell` if there is `after`, otherwise `enter`
 ---@field enabled? boolean false to begin disabled
@@ -114,7 +115,8 @@ local Triggers, Trigger -- the two classes, below
 --- The result of `Trigger:explain`.
 ---@class aoi.TriggerExplanation: aoi.Explanation
 ---@field name string name of the trigger
----@field state? "inside"|"lingering"|"waiting"|"refused"|"muted"|"disabled"|"spent" nil for a target that is not in it
+---@field state? aoi.TriggerState nil for a target that is not in it
+---@alias aoi.TriggerState "inside"|"lingering"|"arriving"|"waiting"|"refused"|"muted"|"disabled"|"spent"
 
 --- The handlers of a trigger; each may be missing. Fields other than these and the options are an error. A target
 --- leaves when it moves, leaves the space or changes its kind, or when the trigger moves or is disabled.
@@ -347,14 +349,15 @@ function Triggers:load(data, filters)
   return #data.triggers
 end
 
---- Counts in O(n): `triggers`; `inside`, `waiting` and `refused` targets; `timers` that are set; `late`: events and
---- calls that are still pending after an error.
+--- Counts in O(n): `triggers`; `inside`, `arriving`, `waiting` and `refused` targets; `timers` that are set; `late`:
+--- events and calls that are still pending after an error.
 ---@return table<string, integer>
 function Triggers:stats()
   checks.self(self, Triggers, "stats", "triggers:stats()")
   registry.sweep_all(self)
   local stats = {
-    triggers = #self.all, inside = 0, waiting = 0, refused = 0, timers = self.timers.n, late = self.steps.n,
+    triggers = #self.all, inside = 0, arriving = 0, waiting = 0, refused = 0, timers = self.timers.n,
+    late = self.steps.n,
   }
   for _, t in ipairs(self.all) do
     stats.inside = stats.inside + self.inside[t.slot]
@@ -384,7 +387,7 @@ local function state_of(t, target)
   if t.mutes and t.mutes[target] then return "muted" end
   local visit = t.visits and t.visits[target]
   if t:has(target) then return visit and visits.lingers(visit) and "lingering" or "inside" end
-  if visit and visit.state == visits.WAITING then return "waiting" end
+  if visit and (visit.state == visits.WAITING or visit.state == visits.ARRIVING) then return visit.state end
   if t.spent and admission.covers(t, target) then return "spent" end
   if visit and visit.state == visits.REFUSED then return "refused" end
 end
@@ -541,7 +544,7 @@ function Trigger:explain(target)
 end
 
 --- The targets that are inside now, in no particular order: those that are leaving, and whose event waits, are not.
---- Those that come and whose event waits are, if there is room, unless a filter has to be asked.
+--- Those that come and whose event waits are, if there is room, unless a filter or `enter_after` decides first.
 ---@param buf? integer[] a table to fill
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n

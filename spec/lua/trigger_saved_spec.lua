@@ -49,7 +49,7 @@ local function random_options(random, id)
   local radius, outside = random(14), maybe(0.2, true)
   if outside then radius = 22 + random(18) end -- mostly few are outside
   return {
-    outside = outside, linger = maybe(0.3, random(8) / 4),
+    outside = outside, linger = maybe(0.3, random(8) / 4), enter_after = maybe(0.2, random(8) / 4),
     radius = radius, keep = maybe(0.3, radius + random(4)), mask = maybe(0.2, random(3)), data = "data of " .. id,
     shape = maybe(0.3, "circle"), filter = maybe(0.3, odd),
     interval = maybe(0.4, random(8) / 4), after = maybe(0.4, (random(8) - 1) / 4),
@@ -403,6 +403,8 @@ describe("triggers that are saved", function()
       { "entity 1 already has a trigger 'zone'", function(d, a) d.triggers[2] = a end, 2 },
       { "visit 1: 'stay' is overdue", function(_, _, b) b.visits[1].since, b.visits[1].state = -1e15, "inside" end, 2 },
       { "visit 1: bad 'since' or 'stays'", function(_, _, b) b.visits[1].since = nil end, 2 },
+      { "visit 1: bad 'arrival'", function(_, _, b) b.visits[1].arrival = 1 end, 2 },
+      { "visit 1: bad 'due'", function(_, _, b) b.visits[1].due = 9 end, 2 },
       { "visit 1: bad 'state'", function(_, _, b) b.visits[1].state = "about" end, 2 },
       { "bad 'region'", function(_, _, _, c) c.region[2] = 1 / 0 end, 3 },
       { "bad 'region'", function(_, _, _, c) c.region[3] = 1 end, 3 },

@@ -74,7 +74,7 @@ return function(engine)
   function f.nothing_left()
     collectgarbage()
     collectgarbage()
-    assert.same({ triggers = 0, inside = 0, waiting = 0, refused = 0, timers = 0, late = 0 }, f.triggers:stats())
+    for name, n in pairs(f.triggers:stats()) do assert.equal(0, n, name) end
     for name, list in pairs(f.triggers) do
       if type(list) == "table" and not ("handlers timers spare_maps steps"):find(name) then
         assert.is_nil(next(list), name)

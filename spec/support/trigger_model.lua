@@ -4,8 +4,9 @@
 --   model.entities[id]   { x, y, kind }
 --   model.triggers[i]    { id, options, radius, mask, enabled, near = { target -> true }, area, visits, heard }
 --   trigger.area         with `outside`: what the area holds; near is the rest of what counts
---   trigger.visits       in the order they came: { target, inside, since, stays, dwell, stay, linger, due }; dwell,
---                        stay and linger say in which order timers were set, which decides between equal times
+--   trigger.visits       in the order they came: { target, inside, since, stays, dwell, stay, linger, arriving, due };
+--                        dwell, stay, linger and arriving say in which order timers were set, which decides between
+--                        equal times
 --   trigger.heard        "event target @time"
 --
 -- Within one change a trigger may gain one target and lose one: in which order many do is the engine's affair.
@@ -75,7 +76,7 @@ end
 local function count(trigger)
   local inside, first = 0, nil
   for _, visit in ipairs(trigger.visits) do
-    if visit.inside then inside = inside + 1 else first = first or visit end
+    if visit.inside then inside = inside + 1 elseif not visit.arriving then first = first or visit end
   end
   return inside, first
 end
@@ -161,8 +162,10 @@ local function arrive(self, trigger, target)
     end
   end
   if trigger.spent or trigger.options.filter and not trigger.options.filter(trigger.id, target) then return end
-  trigger.visits[#trigger.visits + 1] = { target = target }
-  settle(self, trigger)
+  local visit, enter_after = { target = target }, trigger.options.enter_after or 0
+  trigger.visits[#trigger.visits + 1] = visit
+  if enter_after == 0 then return settle(self, trigger) end
+  visit.arriving, visit.due = order(self), self.time + enter_after
 end
 
 -- Tries a change; false, and nothing changed, if some trigger would gain or lose more than one. `undo` takes it back.
@@ -237,11 +240,23 @@ function Model:change(trigger, name, value)
   return self:try(function() trigger[name] = value end, function() trigger[name] = old end)
 end
 
+local function take_out(trigger, visit)
+  for i, other in ipairs(trigger.visits) do
+    if other == visit then return table.remove(trigger.visits, i) end
+  end
+end
+
+-- It has been in long enough.
+function Model:confirm(trigger, visit)
+  visit.arriving, visit.due = nil, nil
+  take_out(trigger, visit)
+  table.insert(trigger.visits, visit)
+  return settle(self, trigger)
+end
+
 -- It has been out long enough.
 function Model:over(trigger, visit)
-  for i, other in ipairs(trigger.visits) do
-    if other == visit then table.remove(trigger.visits, i) end
-  end
+  take_out(trigger, visit)
   tell(self, trigger, "leave", visit.target)
   return settle(self, trigger, visit.target)
 end
@@ -261,6 +276,7 @@ local function earliest(trigger)
       offer(visit.since + (visit.stays + 1) * (trigger.options.interval or 0), visit.stay, "stay", visit)
       offer(visit.due, visit.linger, "linger", visit)
     end
+    offer(visit.due, visit.arriving, "arrive", visit)
   end
   offer(trigger.ready, trigger.gate, "gate")
   return best
@@ -278,6 +294,8 @@ function Model:update(now)
       if timer.fire == "gate" then
         trigger.gate = nil
         settle(self, trigger)
+      elseif timer.fire == "arrive" then
+        Model.confirm(self, trigger, visit)
       elseif timer.fire == "linger" then
         Model.over(self, trigger, visit)
       elseif timer.fire == "dwell" then

@@ -1,6 +1,8 @@
--- Admission to triggers with visits: filter, limit, cooldown, once, linger; and the functions of the visits' timers.
+-- Admission to triggers with visits: enter_after, filter, limit, cooldown, once, linger; and the functions of their
+-- timers.
 --
---   arrive --filter--> REFUSED
+--   arrive -----------> ARRIVING  until the timer of `enter_after` fires; without that option at once:
+--          --filter--> REFUSED
 --          --open----> INSIDE   (admit, then call_enter calls the handlers)
 --          --closed--> WAITING  until settle finds the trigger open: after a leave, or when the gate's timer fires
 --
@@ -17,7 +19,7 @@ local visits = require "aoi.trigger.visits"
 local alive, kill = registry.alive, registry.kill
 local run = steps.run
 local NONE = {}
-local REFUSED, WAITING, INSIDE = visits.REFUSED, visits.WAITING, visits.INSIDE
+local ARRIVING, REFUSED, WAITING, INSIDE = visits.ARRIVING, visits.REFUSED, visits.WAITING, visits.INSIDE
 
 local admission = {}
 
@@ -130,9 +132,9 @@ local function apply_filter(t, visit)
   return exists, exists and ok
 end
 
-local function begin_visit(t, target)
-  if not t.set.space:has(target) then return end
-  local visit = visits.new(t, target)
+-- A target has come, and has been in the area for `enter_after`.
+local function receive(t, visit)
+  local target = visit.target
   if t.filter then
     local _, ok = apply_filter(t, visit)
     if not ok or t.spent or visit.state ~= REFUSED then return end
@@ -145,7 +147,25 @@ local function begin_visit(t, target)
   return settle_all(t, target)
 end
 
--- Ends state INSIDE or WAITING and calls the handlers. With `gone` the visit ends, too: the node has lost the target.
+local function begin_visit(t, target)
+  if not t.set.space:has(target) then return end
+  local visit = visits.new(t, target)
+  if not t.enter_after then return receive(t, visit) end
+  visit.state = ARRIVING
+  return t.set.timers:set(visit.arrival, t.set.time + t.enter_after)
+end
+
+-- The timer of `enter_after` fires. If the target is not in the area now, its leave event waits; it begins anew if that
+-- is taken back.
+local function confirm(t, visit)
+  if not admission.covers(t, visit.target) then
+    return t.set.timers:set(visit.arrival, t.set.time + t.enter_after)
+  end
+  visit.state = REFUSED
+  if not t.spent then return receive(t, visit) end
+end
+
+-- Ends any state and calls the handlers. With `gone` the visit ends, too: the node has lost the target.
 local function leave(t, visit, gone)
   local set, slot, target, state = t.set, t.slot, visit.target, visit.state
   if state == WAITING then visits.dequeue(visit) end
@@ -243,7 +263,7 @@ function admission.inside(t, list)
     if is_still_there(t, waiting) then come(waiting.target) end
     waiting = waiting.next
   end
-  for _, target in ipairs(t.filter and NONE or (t.sight or set.space):view(t.id, t.node)) do
+  for _, target in ipairs((t.filter or t.enter_after) and NONE or (t.sight or set.space):view(t.id, t.node)) do
     local visit = t.visits[target]
     if not visit or visit.life ~= checks.life(set.space, target) then come(target) end
   end
@@ -299,7 +319,7 @@ end
 --- Calls the filter again for a target in the area, since its result may have changed.
 function admission.refresh(t, target)
   local visit = t.visits[target]
-  if not visit then return end
+  if not visit or visit.state == ARRIVING then return end
   local exists, ok = apply_filter(t, visit)
   if not exists then return end
   if not ok then return (visits.lingers(visit) and linger_over or leave)(t, visit) end
@@ -334,6 +354,7 @@ local function cooled_down(t) return settle_all(t) end
 
 local FIRE = {
   [visits.STAY] = stay, [visits.DWELL] = dwell, [visits.GATE] = cooled_down, [visits.LINGER] = linger_over,
+  [visits.ARRIVAL] = confirm,
 }
 
 --- Processes a timer that is due; its subject is a visit, or for the gate a trigger.

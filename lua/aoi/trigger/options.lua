@@ -42,6 +42,7 @@ local KNOWN = {
   after = { delay, "a number >= 0" },
   cooldown = { delay, "a number >= 0" },
   linger = { delay, "a number >= 0" },
+  enter_after = { delay, "a number >= 0" },
   outside = { boolean, "a boolean" },
   limit = { function(v) return v == math.huge or (whole(v) and v >= 1) end, "a whole number >= 1" },
   once = { boolean, "a boolean" },
@@ -160,7 +161,9 @@ function options.read(set, name, given, is_region)
   end
   o.filter = o.filter and (from.given.filter or true)
   if o.linger == 0 then o.linger = nil end
-  o.has_visits = (o.limit or o.cooldown or o.interval or o.after or o.once or o.filter or o.linger) and true or false
+  if o.enter_after == 0 then o.enter_after = nil end
+  o.has_visits = (o.limit or o.cooldown or o.interval or o.after or o.once or o.filter or o.linger or o.enter_after)
+    and true or false
   return o
 end
 

@@ -2,13 +2,14 @@
 --
 --   { version, time, triggers = { oldest first
 --       { id, name, node, region = {x, y [, z]}, area, mask, layers, disabled, filter = "own" or "shared",
---         interval, after, limit, cooldown, once, linger, spent, ready, data,
+--         interval, after, limit, cooldown, once, enter_after, linger, spent, ready, data,
 --         targets = {id, ...}                             of a plain trigger: the targets inside
 --         visits = { { target, state, since, stays } ... }   of others: the queue first, in its order
---         gate; of visits stay, dwell, linger } } }       timers that are set: numbers in the order they were set
+--         gate; of visits stay, dwell, linger, arrival } } }   timers that are set: numbers in the order they were set
 --
--- The due time of a timer follows from the other fields, except for `linger`: its visit has `due`. All times belong to
--- the clock of `time`; loading converts them to the clock of the set, without any rounding if both are the same.
+-- The due time of a timer follows from the other fields, except for `linger` and `arrival`: the visit has `due`. All
+-- times belong to the clock of `time`; loading converts them to the clock of the set, without any rounding if both are
+-- the same.
 --
 -- A loaded trigger has a new node, which begins with the view of the old one (Space:adopt). So loading makes events for
 -- differences only, none in an equal space. They are queued until every trigger is loaded.
@@ -23,7 +24,7 @@ local visits = require "aoi.trigger.visits"
 local saved = {}
 
 local VERSION = 1
-local OPTIONS = { "mask", "layers", "interval", "after", "once", "linger", "spent", "data" }
+local OPTIONS = { "mask", "layers", "interval", "after", "once", "enter_after", "linger", "spent", "data" }
 
 -- Saving ------------------------------------------------------------------------------------------------------------
 
@@ -32,8 +33,8 @@ local function save_visit(visit, ranks)
   return {
     target = visit.target, state = visit.state,
     since = inside and visit.since or nil, stays = inside and visit.stays or nil,
-    stay = ranks[visit.stay], dwell = ranks[visit.dwell], linger = ranks[visit.linger],
-    due = visits.lingers(visit) and visit.linger.due or nil,
+    stay = ranks[visit.stay], dwell = ranks[visit.dwell], linger = ranks[visit.linger], arrival = ranks[visit.arrival],
+    due = visits.lingers(visit) and visit.linger.due or visit.state == visits.ARRIVING and visit.arrival.due or nil,
   }
 end
 
@@ -116,7 +117,7 @@ local function is_list(v)
   return true
 end
 
-local function is_state(v) return v == "refused" or v == "waiting" or v == "inside" end
+local function is_state(v) return v == "arriving" or v == "refused" or v == "waiting" or v == "inside" end
 local function is_true(v) return v == true end
 local function is_index(v) return check.is_whole(v) and v >= 1 end
 local function is_count(v) return check.is_whole(v) and v >= 0 and v < 2 ^ 53 end
@@ -128,7 +129,7 @@ local OF_VISITS = { -- beside `visits` only
   filter = { function(v) return v == "own" or v == "shared" end },
   interval = { check.is_positive }, after = { check.is_delay },
   limit = { is_index }, cooldown = { check.is_positive }, once = { is_true }, spent = { is_true },
-  linger = { check.is_positive }, ready = { check.is_finite }, gate = { is_index },
+  linger = { check.is_positive }, enter_after = { check.is_positive }, ready = { check.is_finite }, gate = { is_index },
 }
 local TRIGGER = {
   id = { check.is_whole, true }, name = { function(v) return v ~= nil end, true }, node = { check.is_whole, true },
@@ -138,7 +139,8 @@ local TRIGGER = {
 for name, field in pairs(OF_VISITS) do TRIGGER[name] = field end
 local VISIT = {
   target = { check.is_whole, true }, state = { is_state, true }, since = { check.is_finite },
-  stays = { is_count }, stay = { is_index }, dwell = { is_index }, linger = { is_index }, due = { check.is_finite },
+  stays = { is_count }, stay = { is_index }, dwell = { is_index }, linger = { is_index },
+  arrival = { is_index }, due = { check.is_finite },
 }
 
 -- Returns the error in the fields of a table, or nil.
@@ -178,10 +180,11 @@ local function visit_fault(set, s, visit, time, known)
   if (visit.since ~= nil) ~= inside or (visit.stays ~= nil) ~= inside then return "bad 'since' or 'stays'" end
   if (visit.stay ~= nil) ~= (inside and s.interval ~= nil) then return "bad 'stay'" end
   if visit.dwell and not (inside and s.after) then return "bad 'dwell'" end
-  if (visit.linger or visit.due) and not (inside and s.linger and visit.linger and visit.due) then
-    return "bad 'linger'"
-  end
-  if visit.due and visit.due < time then return "'linger' is overdue" end
+  local arriving = visit.state == "arriving"
+  if (visit.arrival ~= nil) ~= arriving or arriving and not s.enter_after then return "bad 'arrival'" end
+  if visit.linger and not (inside and s.linger) then return "bad 'linger'" end
+  if (visit.due ~= nil) ~= (visit.linger ~= nil or arriving) then return "bad 'due'" end
+  if visit.due and visit.due < time then return "'due' is overdue" end
   if visit.stay and visit.since + (visit.stays + 1) * s.interval < time then return "'stay' is overdue" end
   if visit.dwell and visit.since + s.after < time then return "'dwell' is overdue" end
 end
@@ -294,6 +297,10 @@ end
 local function load_visit(t, v, shift, timers)
   local visit = visits.new(t, v.target)
   if v.state == "waiting" then visits.enqueue(visit) end
+  if v.arrival then
+    visit.state = visits.ARRIVING
+    timers[#timers + 1] = { v.arrival, visit.arrival, v.due + shift }
+  end
   if v.state ~= "inside" then return end
   visit.state, visit.since, visit.stays = visits.INSIDE, v.since + shift, v.stays
   t.set.inside[t.slot] = t.set.inside[t.slot] + 1

@@ -2,7 +2,8 @@
 --
 --   t.visits[target] --> visit { trigger, target, state, since, stays, stay, dwell, prev, next }
 --
---   state         REFUSED   by the filter, or removed from the queue by `once`
+--   state         ARRIVING  in the area, but not yet for `enter_after`: `arrival` is the timer that is set
+--                 REFUSED   by the filter, or removed from the queue by `once`
 --                 WAITING   in the queue of `limit` or `cooldown`: t.head <-> ... <-> t.tail through `prev` and `next`
 --                 INSIDE    counted in t.inside; `since` is when it was admitted, `stays` counts its `stay` calls
 --   stay, dwell   its timers, set while it is inside
@@ -17,9 +18,9 @@ local timers = require "aoi.timers"
 
 local visits = {}
 
-visits.REFUSED, visits.WAITING, visits.INSIDE = "refused", "waiting", "inside"
--- Kinds of timers: three of a visit, and GATE, the timer of a trigger's cooldown.
-visits.STAY, visits.DWELL, visits.GATE, visits.LINGER = 1, 2, 3, 4
+visits.ARRIVING, visits.REFUSED, visits.WAITING, visits.INSIDE = "arriving", "refused", "waiting", "inside"
+-- Kinds of timers: four of a visit, and GATE, the timer of a trigger's cooldown.
+visits.STAY, visits.DWELL, visits.GATE, visits.LINGER, visits.ARRIVAL = 1, 2, 3, 4, 5
 
 local REFUSED, WAITING = visits.REFUSED, visits.WAITING
 local NO_VISITS = {}
@@ -32,7 +33,8 @@ local NO_VISITS = {}
 function visits.prepare(t, o)
   t.visits, t.known, t.gate, t.occupied = NO_VISITS, 0, timers.record(visits.GATE, t), false
   t.interval, t.after, t.once, t.filter = o.interval, o.after, o.once, o.filter
-  t.linger, t.limit, t.cooldown, t.ready = o.linger, o.limit or math.huge, o.cooldown or 0, -math.huge
+  t.enter_after, t.linger, t.limit = o.enter_after, o.linger, o.limit or math.huge
+  t.cooldown, t.ready = o.cooldown or 0, -math.huge
 end
 
 --- Makes a visit in state REFUSED, for a target that has none.
@@ -49,6 +51,7 @@ function visits.new(t, target)
   visit.trigger, visit.target, visit.state = t, target, REFUSED
   visit.life = checks.life(set.space, target)
   visit.linger = t.linger and (visit.linger or timers.record(visits.LINGER, visit))
+  visit.arrival = t.enter_after and (visit.arrival or timers.record(visits.ARRIVAL, visit))
   if t.known == 0 then t.visits = table.remove(set.spare_maps) or {} end
   t.known = t.known + 1
   t.visits[target] = visit
@@ -61,6 +64,7 @@ function visits.cancel(visit)
   if visit.stay.place then heap:cancel(visit.stay) end
   if visit.dwell.place then heap:cancel(visit.dwell) end
   if visits.lingers(visit) then heap:cancel(visit.linger) end
+  if visit.arrival then heap:cancel(visit.arrival) end
 end
 
 --- Whether a target is out of the area and still inside because of `linger`.
