@@ -6,7 +6,7 @@
  */
 #include "sight/sight.h"
 
-enum { WATCHES_AHEAD = 4, PAIRS_AHEAD = 12, PLACES_AHEAD = 6 }; /* prefetch distances */
+enum { PLACES_AHEAD = 4 }; /* prefetch distance */
 
 /* ---- pairs to be tested ------------------------------------------------------------------------------------------ */
 
@@ -28,6 +28,15 @@ static bool notice_near(aoi_sight *g, const struct aoi_wall_box *box) {
     return found;
 }
 
+/* Makes the pairs with this target due. */
+static void notice_target(aoi_sight *g, uint32_t target) {
+    const aoi_thing *t = g->things + target;
+    for (uint32_t i = 0; i < t->seen_count; i++) {
+        const aoi_watch *n = g->watches[t->seen_by[i]];
+        if (!n->stale) aoi_pair_due(g, n, aoi_pair_find(g, n, target));
+    }
+}
+
 /* An extent makes a target visible from farther away: its line may cross a wall beyond the watcher's reach, but then
  * within the target's extent. */
 static void notice_large(aoi_sight *g) {
@@ -36,12 +45,12 @@ static void notice_large(aoi_sight *g) {
     for (uint32_t k = 0; k < s->larges.count; k++) {
         const aoi_large *large = s->larges.records + k;
         const double *t = s->world.entities[large->entity].pos, e = large->extent * (1 + 0x1p-40);
-        uint32_t p = large->entity < g->thing_cap ? g->things[large->entity].targets : AOI_NONE, i = 0;
-        if (p == AOI_NONE) continue;
+        uint32_t i = 0;
+        if (large->entity >= g->thing_cap) continue;
         while (i < c->count && !(c->boxes[i].lo[0] - e <= t[0] && t[0] <= c->boxes[i].hi[0] + e &&
                                  c->boxes[i].lo[1] - e <= t[1] && t[1] <= c->boxes[i].hi[1] + e))
             i++;
-        for (; i < c->count && p != AOI_NONE; p = g->pairs[p].of_target[0]) aoi_pair_due(g, p);
+        if (i < c->count) notice_target(g, large->entity);
     }
 }
 
@@ -60,25 +69,16 @@ static bool notice_walls(aoi_sight *g) {
     return true;
 }
 
-/* Goes watch by watch, so that a watch is read once; then through the pairs of which only the target has moved. */
+/* Makes watches of owners that have moved stale, and then pairs due of which only the target has moved. */
 static void notice_moves(aoi_sight *g) {
     for (uint32_t i = 0; i < g->moved_count; i++)
         for (uint32_t k = g->things[g->moved[i]].watches; k != AOI_NONE; k = g->watches[k]->next)
             aoi_watch_stale(g, g->watches[k]);
-    for (uint32_t i = 0; i < g->stale_count; i++) {
-        uint32_t ahead = i + WATCHES_AHEAD < g->stale_count ? g->watches[g->stale[i + WATCHES_AHEAD]]->pairs : AOI_NONE;
-        if (ahead != AOI_NONE) AOI_PREFETCH(g->pairs + ahead);
-        aoi_watch *n = g->watches[g->stale[i]];
-        n->stale = false;
-        for (uint32_t p = n->pairs; p != AOI_NONE && !n->gone; p = g->pairs[p].of_watch[0]) aoi_pair_due(g, p);
-        if (n->gone && n->pairs == AOI_NONE) aoi_watch_free(g, n);
-    }
     for (uint32_t i = 0; i < g->moved_count; i++) {
         g->things[g->moved[i]].moved = false;
-        for (uint32_t p = g->things[g->moved[i]].targets; p != AOI_NONE; p = g->pairs[p].of_target[0])
-            aoi_pair_due(g, p);
+        notice_target(g, g->moved[i]);
     }
-    g->moved_count = g->stale_count = 0;
+    g->moved_count = 0;
 }
 
 /* ---- testing ----------------------------------------------------------------------------------------------------- */
@@ -92,19 +92,15 @@ bool aoi_line_clear(const aoi_sight *g, uint32_t node, uint32_t target, uint32_t
     return hides == AOI_NONE;
 }
 
-/* Whether the node sees the target at the present tick, g->now + 1. */
-static bool look_at(aoi_sight *g, aoi_sight_pair *p) {
-    const aoi_watch *n = g->watches[p->watch];
-    if (p->flags & AOI_PAIR_GONE) return false;
-    bool clear = p->flags & AOI_PAIR_AREA && aoi_line_clear(g, n->node, p->target, &p->wall);
+/* Finds whether the node sees the target at the present tick, g->now + 1. */
+static void look_at(aoi_sight *g, const aoi_watch *n, aoi_sight_pair *p) {
+    p->flags &= (uint8_t)~AOI_PAIR_SEES;
+    if (p->flags & AOI_PAIR_GONE) return;
+    const bool clear = p->flags & AOI_PAIR_AREA && aoi_line_clear(g, n->node, p->target, &p->wall);
     g->tested += (p->flags & AOI_PAIR_AREA) != 0;
-    if (clear) {
-        p->flags |= AOI_PAIR_CLEAR;
-        return true;
-    }
-    if (p->flags & AOI_PAIR_CLEAR) p->clear = g->now;
-    p->flags &= (uint8_t)~AOI_PAIR_CLEAR;
-    return aoi_pair_lingers(g, p) && g->now + 1 - p->clear <= n->linger;
+    if (p->flags & AOI_PAIR_CLEAR && !clear) p->clear = g->now;
+    p->flags = (uint8_t)((p->flags & ~AOI_PAIR_CLEAR) | (clear ? AOI_PAIR_CLEAR : 0));
+    if (clear || (aoi_pair_lingers(g, n, p) && g->now + 1 - p->clear <= n->linger)) p->flags |= AOI_PAIR_SEES;
 }
 
 /* Whether the pair is as at the last tick, in area, and either seen then and now with a clear line, or neither. */
@@ -114,24 +110,38 @@ static bool is_settled(const aoi_sight_pair *p) {
     return is == seen || is == hidden;
 }
 
-/* Tests the due pairs; only unsettled ones stay due. */
-static void look_at_due(aoi_sight *g) {
+/* Tests the pairs of a stale watch; unsettled ones become due. */
+static void look_at_watch(aoi_sight *g, aoi_watch *n) {
     const aoi_world *w = &g->layer.space->world;
-    uint32_t stay = 0;
-    for (uint32_t i = 0; i < g->due_count; i++) {
-        if (i + PAIRS_AHEAD < g->due_count) AOI_PREFETCH(g->pairs + g->due[i + PAIRS_AHEAD]);
-        if (i + PLACES_AHEAD < g->due_count) {
-            const aoi_sight_pair *next = g->pairs + g->due[i + PLACES_AHEAD];
-            if (!(next->flags & AOI_PAIR_GONE)) AOI_PREFETCH(w->entities + next->target);
-            if (next->wall != AOI_NONE) AOI_PREFETCH(g->walls->records + next->wall);
+    for (uint32_t i = 0; i < n->pair_count; i++) {
+        aoi_sight_pair *p = n->pairs + i;
+        if (i + PLACES_AHEAD < n->pair_count) {
+            if (!(p[PLACES_AHEAD].flags & AOI_PAIR_GONE)) AOI_PREFETCH(w->entities + p[PLACES_AHEAD].target);
+            if (p[PLACES_AHEAD].wall != AOI_NONE) AOI_PREFETCH(g->walls->records + p[PLACES_AHEAD].wall);
         }
-        aoi_sight_pair *p = g->pairs + g->due[i];
-        p->flags &= (uint8_t)~AOI_PAIR_SEES;
-        if (look_at(g, p)) p->flags |= AOI_PAIR_SEES;
-        if (is_settled(p)) p->flags &= (uint8_t)~AOI_PAIR_DUE;
-        else g->due[stay++] = g->due[i];
+        look_at(g, n, p);
+        if (!is_settled(p)) aoi_pair_due(g, n, p);
+    }
+}
+
+/* Tests the pairs of stale watches, and the due ones of others; only unsettled ones stay due. */
+static void look_at_all(aoi_sight *g) {
+    uint32_t stay = 0;
+    for (uint32_t i = 0; i < g->stale_count; i++) look_at_watch(g, g->watches[g->stale[i]]);
+    for (uint32_t i = 0; i < g->due_count; i++) {
+        const aoi_due d = g->due[i];
+        const aoi_watch *n = g->watches[d.watch];
+        aoi_sight_pair *p = n->pairs + d.pair;
+        if (!n->stale) look_at(g, n, p);
+        p->due = is_settled(p) ? AOI_NONE : stay;
+        if (p->due != AOI_NONE) g->due[stay++] = d;
     }
     g->due_count = stay;
+    while (g->stale_count) {
+        aoi_watch *n = g->watches[g->stale[--g->stale_count]];
+        n->stale = false;
+        if (n->gone && !n->pair_count) aoi_watch_free(g, n);
+    }
 }
 
 static bool has_changed(const aoi_sight_pair *p) {
@@ -139,20 +149,15 @@ static bool has_changed(const aoi_sight_pair *p) {
 }
 
 /* What the tick has found is what holds; whether the pair has to be looked at by the next one. */
-static bool settle_pair(aoi_sight *g, uint32_t pair) {
-    aoi_sight_pair *p = g->pairs + pair;
-    aoi_watch *n = g->watches[p->watch];
+static bool settle_pair(aoi_sight *g, aoi_watch *n, aoi_sight_pair *p) {
     bool sees = p->flags & AOI_PAIR_SEES;
     g->seen = g->seen + sees - ((p->flags & AOI_PAIR_SEEN) != 0);
-    p->flags &= (uint8_t) ~(AOI_PAIR_SEEN | AOI_PAIR_WAS | AOI_PAIR_DUE);
+    p->flags &= (uint8_t) ~(AOI_PAIR_SEEN | AOI_PAIR_WAS);
     if (sees) p->flags |= AOI_PAIR_SEEN;
     if (p->flags & AOI_PAIR_AREA) p->flags |= AOI_PAIR_WAS;
-    bool lingers = sees && !(p->flags & AOI_PAIR_CLEAR);
-    if (lingers) p->flags |= AOI_PAIR_DUE;
-    if (sees || p->flags & AOI_PAIR_AREA) return lingers;
-    p->flags |= AOI_PAIR_DUE; /* while it is freed it must not be listed again */
-    aoi_pair_free(g, pair);
-    if (n->gone && n->pairs == AOI_NONE) {
+    if (sees || p->flags & AOI_PAIR_AREA) return sees && !(p->flags & AOI_PAIR_CLEAR);
+    aoi_pair_free(g, n, p);
+    if (n->gone && !n->pair_count) {
         if (n->holds) aoi_let_go(g->layer.space, n->node);
         aoi_watch_free(g, n);
     }
@@ -162,9 +167,8 @@ static bool settle_pair(aoi_sight *g, uint32_t pair) {
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
 /* False when memory is refused. */
-static bool put_change(aoi_sight *g, const aoi_sight_pair *p) {
+static bool put_change(aoi_sight *g, const aoi_watch *n, const aoi_sight_pair *p) {
     aoi_space *s = g->layer.space;
-    const aoi_watch *n = g->watches[p->watch];
     aoi_event_queue *q = &g->queue;
     const uint8_t kind = p->flags & AOI_PAIR_SEES ? AOI_ENTER : AOI_LEAVE;
     if (!aoi_queue_ready(&s->world.memory, q)) return false;
@@ -182,8 +186,11 @@ static bool put_changes(aoi_sight *g) {
     const aoi_queued *e;
     bool put = true;
     aoi_queue_begin(&s->world.memory, &g->queue);
-    for (uint32_t i = 0; i < g->due_count && put; i++)
-        if (has_changed(g->pairs + g->due[i])) put = put_change(g, g->pairs + g->due[i]);
+    for (uint32_t i = 0; i < g->due_count && put; i++) {
+        const aoi_watch *n = g->watches[g->due[i].watch];
+        const aoi_sight_pair *p = n->pairs + g->due[i].pair;
+        if (has_changed(p)) put = put_change(g, n, p);
+    }
     if (put) aoi_queue_commit(&s->world.memory, &g->queue);
     while (!put && (e = aoi_queue_take_back(&g->queue, g->queue.call)) != NULL) s->world.nodes[e->node].pending--;
     while (!put && (e = aoi_queue_restore(&g->queue, 0)) != NULL) s->world.nodes[e->node].pending++;
@@ -191,25 +198,36 @@ static bool put_changes(aoi_sight *g) {
 }
 
 /* Passes a change to the sink, unless the node, and with it the client, has gone. */
-static bool put_to_sink(aoi_sight *g, aoi_sight_pair *p) {
-    const aoi_watch *n = g->watches[p->watch];
+static bool put_to_sink(aoi_sight *g, const aoi_watch *n, aoi_sight_pair *p) {
     return n->gone || !has_changed(p) || g->sink->see(n->client, p->target, &p->name, p->flags & AOI_PAIR_SEES);
 }
 
+/* Settles the due pairs, of which those that linger stay due; false: memory is refused, and the rest stays as it is. */
+static bool settle_pairs(aoi_sight *g) {
+    uint32_t stay = 0;
+    bool put = true;
+    for (uint32_t i = 0; i < g->due_count; i++) {
+        const aoi_due d = g->due[i];
+        aoi_watch *n = g->watches[d.watch];
+        aoi_sight_pair *p = n->pairs + d.pair;
+        put = put && (!g->sink || put_to_sink(g, n, p));
+        p->due = put ? AOI_NONE : stay;
+        if (put && !settle_pair(g, n, p)) continue;
+        p->due = stay;
+        g->due[stay++] = d;
+    }
+    g->due_count = stay;
+    return put;
+}
+
 static int tick(aoi_sight *g) {
-    uint32_t i = 0, stay = 0;
     if (!aoi_layers_see(g->layer.space) || !notice_walls(g)) return AOI_ENOMEM;
     notice_moves(g);
-    look_at_due(g);
+    look_at_all(g);
     if (!g->sink && !put_changes(g)) return AOI_ENOMEM;
     g->layer.owes = false;
     g->layer.held = 0;
-    for (; i < g->due_count && (!g->sink || put_to_sink(g, g->pairs + g->due[i])); i++)
-        if (settle_pair(g, g->due[i])) g->due[stay++] = g->due[i];
-    bool all = i == g->due_count;
-    while (i < g->due_count) g->due[stay++] = g->due[i++];
-    g->due_count = stay;
-    if (!all) return AOI_ENOMEM;
+    if (!settle_pairs(g)) return AOI_ENOMEM;
     g->now++;
     return AOI_OK;
 }

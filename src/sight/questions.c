@@ -3,10 +3,10 @@
 
 /* Whether the target is seen; in_area: the area sees it. */
 static bool is_seen(const aoi_sight *g, const aoi_watch *n, uint32_t target, bool in_area) {
-    uint32_t p = n->linger || in_area ? aoi_pair_find(g, n->number, target) : AOI_NONE;
-    uint32_t wall = p == AOI_NONE ? AOI_NONE : g->pairs[p].wall;
+    const aoi_sight_pair *p = n->linger || in_area ? aoi_pair_find(g, n, target) : NULL;
+    uint32_t wall = p ? p->wall : AOI_NONE;
     if (in_area && aoi_line_clear(g, n->node, target, &wall)) return true;
-    return p != AOI_NONE && aoi_pair_lingers(g, g->pairs + p);
+    return p && aoi_pair_lingers(g, n, p);
 }
 
 bool aoi_sight_sees(aoi_sight *g, aoi_node handle, aoi_entity target) {
@@ -26,9 +26,9 @@ int aoi_sight_view(aoi_sight *g, aoi_node handle, const int64_t **ids, size_t *c
     if (result != AOI_OK) return result;
     for (size_t i = 0; i < *count; i++)
         if (is_seen(g, n, aoi_slot_of_id(s, s->ids_out[i]), true)) s->ids_out[kept++] = s->ids_out[i];
-    for (uint32_t p = n->linger ? n->pairs : AOI_NONE; p != AOI_NONE; p = g->pairs[p].of_watch[0]) {
-        const aoi_sight_pair *r = g->pairs + p;
-        if (!aoi_pair_lingers(g, r) || aoi_node_sees(s, n->node, r->target)) continue;
+    for (uint32_t i = 0; i < n->pair_count && n->linger; i++) {
+        const aoi_sight_pair *r = n->pairs + i;
+        if (!aoi_pair_lingers(g, n, r) || aoi_node_sees(s, n->node, r->target)) continue;
         if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, kept + (size_t)1)) return AOI_ENOMEM;
         s->ids_out[kept++] = r->id;
     }
@@ -49,9 +49,11 @@ int aoi_sight_viewers(aoi_sight *g, aoi_entity target, const int64_t **ids, cons
         s->ids_out[kept] = s->ids_out[i];
         s->nodes_out[kept++] = s->nodes_out[i];
     }
-    for (uint32_t p = t < g->thing_cap ? g->things[t].targets : AOI_NONE; p != AOI_NONE; p = g->pairs[p].of_target[0]) {
-        const aoi_watch *n = g->watches[g->pairs[p].watch];
-        if (n->node_id <= AOI_LAYERS_ID || !aoi_pair_lingers(g, g->pairs + p) || aoi_node_sees(s, n->node, t)) continue;
+    for (uint32_t i = 0; t < g->thing_cap && i < g->things[t].seen_count; i++) {
+        const aoi_watch *n = g->watches[g->things[t].seen_by[i]];
+        if (n->node_id <= AOI_LAYERS_ID || !n->linger || !aoi_pair_lingers(g, n, aoi_pair_find(g, n, t)) ||
+            aoi_node_sees(s, n->node, t))
+            continue;
         if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, kept + (size_t)1) ||
             !AOI_GROW(&s->world.memory, s->nodes_out, s->nodes_cap, kept + (size_t)1))
             return AOI_ENOMEM;

@@ -46,8 +46,8 @@ int aoi_sight_recall(aoi_sight *g, aoi_node node, const int64_t *saw, size_t cou
 size_t aoi_sight_saw(const aoi_sight *g, aoi_node node, int64_t *out, size_t room) {
     const aoi_watch *n = aoi_watch_of(g, aoi_node_slot(g->layer.space, node));
     size_t count = 0;
-    for (uint32_t p = n ? n->pairs : AOI_NONE; p != AOI_NONE; p = g->pairs[p].of_watch[0]) {
-        const aoi_sight_pair *pair = g->pairs + p;
+    for (uint32_t i = 0; n && i < n->pair_count; i++) {
+        const aoi_sight_pair *pair = n->pairs + i;
         const bool lingers = pair->flags & AOI_PAIR_SEEN && !(pair->flags & AOI_PAIR_CLEAR);
         if (pair->flags & AOI_PAIR_GONE || !(pair->flags & (AOI_PAIR_WAS | AOI_PAIR_SEEN))) continue;
         if (count < room) {

@@ -8,14 +8,17 @@
  *   sight_saved.c  a sight in a snapshot, and in a journal
  *   sight_check.c  every invariant
  *
- *   entity slot --things--> [ targets | watches | moved ]
- *                               |          |
- *                               v          v             a pair is in two chains: of its watch and of its target,
- *   pairs   [ watch | target | walls, ticks | chains ] <-- watch     and in an index by both
+ *   entity slot --things--> [ watches | moved | seen by: numbers of watches ]
+ *                                |
+ *                                v
+ *   watch [ pairs [ target | wall, ticks | place in `due` and in `seen by` ] ... ]
+ *                                ^
+ *   index by watch and target ---+
  *
  * The space reports the pairs that an area gains and loses (core/layer_hook.h).  `due` lists pairs for the next tick:
  * new and lost ones, those with a target that has moved, and those that linger.  `stale` lists watches with all their
- * pairs: those with an owner that has moved, an area that has changed, or a changed wall nearby. */
+ * pairs: those with an owner that has moved, an area that has changed, or a changed wall nearby.  A pair keeps its place
+ * in the array of its watch until one is freed: then the last one takes that place. */
 #ifndef AOI_SIGHT_INNER_H
 #define AOI_SIGHT_INNER_H
 
@@ -29,20 +32,19 @@ enum {
     AOI_PAIR_SEEN = 4,   /* the node saw it at the last tick, according to its events */
     AOI_PAIR_SEES = 8,   /* during a tick: the node sees it now */
     AOI_PAIR_GONE = 16,  /* the node or the target has gone */
-    AOI_PAIR_DUE = 32,   /* in the list `due` */
     AOI_PAIR_CLEAR = 64, /* the line was clear when it was last tested */
-    AOI_PAIR_FREE = 128,
     AOI_PAIR_SAVED = AOI_PAIR_AREA | AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR
 };
 
 typedef struct aoi_sight_pair {
     int64_t id; /* of the target */
-    uint32_t watch, target, life;
-    uint32_t of_watch[2], of_target[2]; /* next and previous in the chains, AOI_NONE: none */
-    uint32_t wall;                      /* slot of the wall that last hid it */
-    uint32_t clear;                     /* without CLEAR: the last tick at which the line was clear */
-    uint32_t name;                      /* name of the target that the sink has given */
-    uint16_t because;                   /* of what has gone, as in aoi_queued */
+    uint32_t target, life;
+    uint32_t wall;    /* slot of the wall that last hid it */
+    uint32_t clear;   /* without CLEAR: the last tick at which the line was clear */
+    uint32_t name;    /* name of the target that the sink has given */
+    uint32_t due;     /* place in the list `due`, AOI_NONE: it is not in it */
+    uint32_t at;      /* unless it is gone: place in the target's list of watches */
+    uint16_t because; /* of what has gone, as in aoi_queued */
     uint8_t flags;
 } aoi_sight_pair;
 
@@ -52,16 +54,23 @@ typedef struct aoi_watch { /* a node of the sight; it stays after the node until
     int64_t watcher, node_id;
     uint32_t number, node, owner;
     uint32_t next;   /* watch of the same owner */
-    uint32_t pairs;  /* chain */
     uint32_t linger; /* ticks */
+    aoi_sight_pair *pairs;
+    uint32_t pair_count, pair_cap;
     bool stale, gone;
     bool holds; /* gone, but the slot of its node is reserved for events that the next tick makes */
 } aoi_watch;
 
 typedef struct aoi_thing { /* an entity that is a target or carries a watch */
-    uint32_t targets, watches;
+    uint32_t watches;
     bool moved; /* listed */
+    uint32_t seen_count, seen_cap;
+    uint32_t *seen_by; /* numbers of the watches that have it as target */
 } aoi_thing;
+
+typedef struct aoi_due {
+    uint32_t watch, pair; /* number; index */
+} aoi_due;
 
 /* Receives the changes of a sight instead of events.  A synchroniser has such a sight between the nodes and the
  * pictures of its clients. */
@@ -81,12 +90,11 @@ struct aoi_sight {
     uint32_t now;               /* tick */
     aoi_thing *things;          /* by entity slot */
     aoi_watch **watches;        /* by number; NULL: free */
-    aoi_sight_pair *pairs;
-    aoi_index index; /* pairs by watch and target */
-    uint32_t *moved; /* entities; room for all things, as the lists below have for all watches and pairs */
-    uint32_t *stale; /* watches */
-    uint32_t *due;   /* pairs */
-    uint32_t thing_cap, watch_cap, watch_top, watch_count, low_watch, pair_cap, pair_top, pair_count, free_pair;
+    aoi_index index;            /* pairs, in the array of their watch, by watch and target */
+    uint32_t *moved;            /* entities; room for all things, as the lists below have for all watches and pairs */
+    uint32_t *stale;            /* watches */
+    aoi_due *due;
+    uint32_t thing_cap, watch_cap, watch_top, watch_count, low_watch, pair_count;
     uint32_t moved_cap, moved_count, stale_cap, stale_count, due_cap, due_count;
     uint64_t seen, tested;
     aoi_event_queue queue;
@@ -104,28 +112,25 @@ int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sin
                        aoi_sight **out); /* walls: NULL: new ones */
 int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger, uint64_t client,
                   aoi_node *out);
-aoi_watch *aoi_watch_of(const aoi_sight *g, uint32_t node);                  /* NULL: no node of this sight */
-aoi_sight *aoi_sight_of_node(const aoi_space *s, aoi_node n);                /* NULL: no node of a sight */
-uint32_t aoi_pair_find(const aoi_sight *g, uint32_t watch, uint32_t target); /* AOI_NONE: no pair, or a gone one */
-/* Adds a pair that its area sees, due, and reserves room for it in every list; false: memory refused. */
-bool aoi_pair_add(aoi_sight *g, aoi_watch *n, uint32_t target, uint32_t *out);
-void aoi_pair_free(aoi_sight *g, uint32_t pair);
+aoi_watch *aoi_watch_of(const aoi_sight *g, uint32_t node);   /* NULL: no node of this sight */
+aoi_sight *aoi_sight_of_node(const aoi_space *s, aoi_node n); /* NULL: no node of a sight */
+/* NULL: no pair, or a gone one. */
+aoi_sight_pair *aoi_pair_find(const aoi_sight *g, const aoi_watch *n, uint32_t target);
+void aoi_pair_free(aoi_sight *g, aoi_watch *n, aoi_sight_pair *p); /* the last one of the watch takes its place */
 /* Gives a pair its state at the last tick: flags of AOI_PAIR_SAVED, and if it lingers the ticks for which it has been
  * hidden.  Positions determine whether the area sees it now; between two borders AREA does.  AOI_EVALUE, AOI_ENOMEM. */
 int aoi_pair_restore(aoi_sight *g, aoi_watch *n, uint32_t target, int flags, uint32_t age);
 void aoi_watch_free(aoi_sight *g, aoi_watch *n); /* it must be gone and have no pairs */
 void aoi_watch_stale(aoi_sight *g, aoi_watch *n);
 
-static inline void aoi_pair_due(aoi_sight *g, uint32_t pair) {
-    aoi_sight_pair *p = g->pairs + pair;
-    if (p->flags & AOI_PAIR_DUE) return;
-    p->flags |= AOI_PAIR_DUE;
-    g->due[g->due_count++] = pair;
+static inline void aoi_pair_due(aoi_sight *g, const aoi_watch *n, aoi_sight_pair *p) {
+    if (p->due != AOI_NONE) return;
+    p->due = g->due_count;
+    g->due[g->due_count++] = (aoi_due){n->number, (uint32_t)(p - n->pairs)};
 }
 
 /* Whether the node holds on to the target that it saw at the last tick, now that area or line have lost it. */
-static inline bool aoi_pair_lingers(const aoi_sight *g, const aoi_sight_pair *p) {
-    const aoi_watch *n = g->watches[p->watch];
+static inline bool aoi_pair_lingers(const aoi_sight *g, const aoi_watch *n, const aoi_sight_pair *p) {
     return n->linger && (p->flags & (AOI_PAIR_SEEN | AOI_PAIR_GONE)) == AOI_PAIR_SEEN &&
            aoi_override_of(g->layer.space, n->node, p->target) != AOI_HIDE;
 }

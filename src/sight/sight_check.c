@@ -13,7 +13,7 @@ static bool is_hidden(const aoi_sight *g, const double *p, const double *q) {
 
 static const char *check_pair(const aoi_sight *g, const aoi_watch *n, const aoi_sight_pair *p) {
     const aoi_world *w = &g->layer.space->world;
-    bool area = aoi_node_sees(g->layer.space, n->node, p->target), due = p->flags & AOI_PAIR_DUE;
+    bool area = aoi_node_sees(g->layer.space, n->node, p->target), due = p->due != AOI_NONE;
     if (area != ((p->flags & AOI_PAIR_AREA) != 0))
         return aoi_wrong(g->layer.space, "entity %lld has %lld wrongly in its area or not", (long long)n->watcher,
                          (long long)p->id);
@@ -31,14 +31,17 @@ static const char *check_watch(const aoi_sight *g, const aoi_watch *n) {
     const aoi_world *w = &g->layer.space->world;
     const char *wrong = NULL;
     uint32_t pairs = 0, seen = 0;
-    for (uint32_t p = n->pairs; p != AOI_NONE && !wrong; p = g->pairs[p].of_watch[0]) {
-        const aoi_sight_pair *r = g->pairs + p;
-        if (r->watch != n->number || r->flags & AOI_PAIR_FREE) return "a pair is in another's chain";
-        if (r->flags & AOI_PAIR_GONE) continue;
+    for (uint32_t i = 0; i < n->pair_count && !wrong; i++) {
+        const aoi_sight_pair *p = n->pairs + i;
+        const bool listed = p->due < g->due_count && g->due[p->due].watch == n->number && g->due[p->due].pair == i;
+        if (p->due != AOI_NONE && !listed) return "a pair is not due where it says";
+        if (p->flags & AOI_PAIR_GONE) continue;
+        const aoi_thing *t = g->things + p->target;
         if (n->gone) return "a node has gone and its pairs have not";
-        if (aoi_pair_find(g, n->number, r->target) != p) return "a pair is not found";
-        pairs += (r->flags & AOI_PAIR_AREA) != 0;
-        wrong = check_pair(g, n, r);
+        if (aoi_pair_find(g, n, p->target) != p) return "a pair is not found";
+        if (p->at >= t->seen_count || t->seen_by[p->at] != n->number) return "a target does not know what sees it";
+        pairs += (p->flags & AOI_PAIR_AREA) != 0;
+        wrong = check_pair(g, n, p);
     }
     for (uint32_t e = 0; e < w->entity_top && !n->gone; e++)
         seen += aoi_is_live(w->entities[e].generation) && e != n->owner && aoi_node_sees(g->layer.space, n->node, e);
@@ -50,23 +53,25 @@ static const char *check_watch(const aoi_sight *g, const aoi_watch *n) {
 const char *aoi_sight_check(const aoi_layer *layer) {
     const aoi_sight *g = (const aoi_sight *)layer;
     const char *wrong = aoi_walls_check(g->walls);
-    uint32_t due = 0, pairs = 0, watches = 0;
+    uint32_t due = 0, pairs = 0, live = 0, seen_by = 0, watches = 0;
     uint64_t seen = 0;
     if (!wrong) wrong = aoi_queue_check(&g->queue);
     for (uint32_t k = 0; k < g->watch_top && !wrong; k++) {
-        if (!g->watches[k]) continue;
+        const aoi_watch *n = g->watches[k];
+        if (!n) continue;
         watches++;
-        wrong = check_watch(g, g->watches[k]);
+        pairs += n->pair_count;
+        wrong = check_watch(g, n);
+        for (uint32_t i = 0; i < n->pair_count; i++) {
+            due += n->pairs[i].due != AOI_NONE;
+            seen += (n->pairs[i].flags & AOI_PAIR_SEEN) != 0;
+            live += !(n->pairs[i].flags & AOI_PAIR_GONE);
+        }
     }
-    for (uint32_t p = 0; p < g->pair_top && !wrong; p++) {
-        const aoi_sight_pair *r = g->pairs + p;
-        if (r->flags & AOI_PAIR_FREE) continue;
-        pairs++;
-        due += (r->flags & AOI_PAIR_DUE) != 0;
-        seen += (r->flags & AOI_PAIR_SEEN) != 0;
-    }
+    for (uint32_t e = 0; e < g->thing_cap; e++) seen_by += g->things[e].seen_count;
     if (wrong) return wrong;
-    if (pairs != g->pair_count || due != g->due_count || seen != g->seen || watches != g->watch_count)
+    if (pairs != g->pair_count || due != g->due_count || seen != g->seen || watches != g->watch_count ||
+        live != g->index.count || live != seen_by)
         return "pairs and nodes are counted wrongly";
     return NULL;
 }

@@ -102,12 +102,12 @@ static void save_exceptions(saving *v, const aoi_watch *n) {
 static void save_pairs(saving *v, const aoi_watch *n) {
     const aoi_sight *g = v->g;
     const uint32_t first = v->count;
-    for (uint32_t p = n->pairs; p != AOI_NONE; p = g->pairs[p].of_watch[0])
-        if (!(g->pairs[p].flags & AOI_PAIR_GONE) && g->pairs[p].flags & (AOI_PAIR_WAS | AOI_PAIR_SEEN))
-            note_item(v, g->pairs[p].id, 0, p);
+    for (uint32_t i = 0; i < n->pair_count; i++)
+        if (!(n->pairs[i].flags & AOI_PAIR_GONE) && n->pairs[i].flags & (AOI_PAIR_WAS | AOI_PAIR_SEEN))
+            note_item(v, n->pairs[i].id, 0, i);
     put_item_count(v, first);
     for (uint32_t i = first; i < v->count; i++) {
-        const aoi_sight_pair *p = g->pairs + v->items[i].slot;
+        const aoi_sight_pair *p = n->pairs + v->items[i].slot;
         const bool lingers = p->flags & AOI_PAIR_SEEN && !(p->flags & AOI_PAIR_CLEAR);
         const bool kept = aoi_pair_table_has(&v->s->kept, n->node, p->target);
         const unsigned flags = p->flags & (kept ? AOI_PAIR_SAVED : AOI_PAIR_SAVED & ~AOI_PAIR_AREA);
@@ -175,9 +175,12 @@ static void save_events(saving *v) {
     const aoi_sight *g = v->g;
     const aoi_event_queue *q = &g->queue;
     v->count = 0;
-    for (uint32_t p = 0; p < g->pair_top; p++)
-        if ((g->pairs[p].flags & (AOI_PAIR_GONE | AOI_PAIR_SEEN)) == (AOI_PAIR_GONE | AOI_PAIR_SEEN))
-            note_item(v, g->pairs[p].id, g->watches[g->pairs[p].watch]->watcher, p);
+    for (uint32_t i = 0; i < g->due_count; i++) { /* what is gone is due */
+        const aoi_watch *n = g->watches[g->due[i].watch];
+        const aoi_sight_pair *p = n->pairs + g->due[i].pair;
+        if ((p->flags & (AOI_PAIR_GONE | AOI_PAIR_SEEN)) == (AOI_PAIR_GONE | AOI_PAIR_SEEN))
+            note_item(v, p->id, n->watcher, i);
+    }
     if (v->count) qsort(v->items, v->count, sizeof *v->items, by_item);
     if (g->sink) v->count = 0; /* the sink has already been notified */
     save_numbers(v, (int64_t[]){(int64_t)q->count + v->count}, 1);
@@ -187,8 +190,8 @@ static void save_events(saving *v) {
         now -= now > 0;
     }
     for (uint32_t i = 0; i < v->count; i++) {
-        const aoi_sight_pair *p = g->pairs + v->items[i].slot;
-        const aoi_watch *n = g->watches[p->watch];
+        const aoi_watch *n = g->watches[g->due[v->items[i].slot].watch];
+        const aoi_sight_pair *p = n->pairs + g->due[v->items[i].slot].pair;
         save_event(v, AOI_LEAVE | OWED,
                    &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, 0, false, p->because});
     }

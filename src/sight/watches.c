@@ -3,115 +3,118 @@
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
-uint32_t aoi_pair_find(const aoi_sight *g, uint32_t watch, uint32_t target) {
-    uint32_t at = AOI_SEEK, p, hash = aoi_pair_hash(watch, target);
+aoi_sight_pair *aoi_pair_find(const aoi_sight *g, const aoi_watch *n, uint32_t target) {
+    uint32_t at = AOI_SEEK, p, hash = aoi_pair_hash(n->number, target);
     while ((p = aoi_index_next(&g->index, hash, &at)) != AOI_NONE)
-        if (g->pairs[p].watch == watch && g->pairs[p].target == target) break;
-    return p;
+        if (p < n->pair_count && n->pairs[p].target == target && !(n->pairs[p].flags & AOI_PAIR_GONE))
+            return n->pairs + p;
+    return NULL;
 }
 
 static bool things_ready(aoi_sight *g, uint32_t entity) {
     aoi_memory *m = aoi_sight_memory(g);
-    const aoi_thing none = {AOI_NONE, AOI_NONE, false};
+    const aoi_thing none = {.watches = AOI_NONE};
     return AOI_GROW_FILLED(m, g->things, g->thing_cap, entity + (size_t)1, &none) &&
            AOI_GROW(m, g->moved, g->moved_cap, g->thing_cap);
 }
 
-bool aoi_pair_add(aoi_sight *g, aoi_watch *n, uint32_t target, uint32_t *out) {
+/* Adds a pair that its area sees, due; NULL: memory refused. */
+static aoi_sight_pair *pair_add(aoi_sight *g, aoi_watch *n, uint32_t target) {
     aoi_memory *m = aoi_sight_memory(g);
-    const uint32_t p = *out = g->free_pair != AOI_NONE ? g->free_pair : g->pair_top;
-    if (!things_ready(g, target) || !AOI_GROW(m, g->pairs, g->pair_cap, p + (size_t)1) ||
-        !AOI_GROW(m, g->due, g->due_cap, g->pair_cap) || !aoi_index_reserve(m, &g->index, g->pair_count + (size_t)1))
-        return false;
-    if (p == g->pair_top) g->pair_top++;
-    else g->free_pair = g->pairs[p].target;
+    if (!things_ready(g, target)) return NULL;
+    aoi_thing *t = g->things + target;
+    if (!AOI_GROW(m, n->pairs, n->pair_cap, n->pair_count + (size_t)1) ||
+        !AOI_GROW(m, g->due, g->due_cap, g->pair_count + (size_t)1) ||
+        !AOI_GROW(m, t->seen_by, t->seen_cap, t->seen_count + (size_t)1) ||
+        !aoi_index_reserve(m, &g->index, g->index.count + (size_t)1))
+        return NULL;
     const aoi_entity_record *e = g->layer.space->world.entities + target;
-    uint32_t *targets = &g->things[target].targets;
-    g->pairs[p] = (aoi_sight_pair){.id = e->id,
-                                   .watch = n->number,
-                                   .target = target,
-                                   .life = e->generation,
-                                   .of_watch = {n->pairs, AOI_NONE},
-                                   .of_target = {*targets, AOI_NONE},
-                                   .wall = AOI_NONE,
-                                   .name = AOI_NONE,
-                                   .flags = AOI_PAIR_AREA};
-    if (n->pairs != AOI_NONE) g->pairs[n->pairs].of_watch[1] = p;
-    if (*targets != AOI_NONE) g->pairs[*targets].of_target[1] = p;
-    n->pairs = *targets = p;
-    aoi_index_add(&g->index, aoi_pair_hash(n->number, target), p);
+    aoi_sight_pair *p = n->pairs + n->pair_count;
+    *p = (aoi_sight_pair){.id = e->id,
+                          .target = target,
+                          .life = e->generation,
+                          .wall = AOI_NONE,
+                          .name = AOI_NONE,
+                          .due = AOI_NONE,
+                          .at = t->seen_count,
+                          .flags = AOI_PAIR_AREA};
+    t->seen_by[t->seen_count++] = n->number;
+    aoi_index_add(&g->index, aoi_pair_hash(n->number, target), n->pair_count++);
     g->pair_count++;
-    aoi_pair_due(g, p);
-    return true;
+    aoi_pair_due(g, n, p);
+    return p;
 }
 
 int aoi_pair_restore(aoi_sight *g, aoi_watch *n, uint32_t target, int flags, uint32_t age) {
     aoi_space *s = g->layer.space;
     const aoi_entity_record *e = s->world.entities;
-    uint32_t p = aoi_pair_find(g, n->number, target);
+    aoi_sight_pair *p = aoi_pair_find(g, n, target);
     const bool seen = flags & AOI_PAIR_SEEN, clear = flags & AOI_PAIR_CLEAR;
     if ((flags & ~AOI_PAIR_SAVED) || !(flags & (AOI_PAIR_WAS | AOI_PAIR_SEEN)) || (clear && !seen) ||
         (age && (!seen || clear)))
         return AOI_EVALUE;
-    if (p == AOI_NONE && !aoi_pair_add(g, n, target, &p)) return AOI_ENOMEM;
+    if (!p && !(p = pair_add(g, n, target))) return AOI_ENOMEM;
     if (flags & AOI_PAIR_AREA && aoi_pair_meets(s, n->node, target) &&
         aoi_pair_zone(s, n->node, target, e[n->owner].pos, e[target].pos) == AOI_BETWEEN) {
         if (!aoi_index_reserve(&s->world.memory, &s->kept, s->kept.count + (size_t)1)) return AOI_ENOMEM;
         aoi_pair_table_add(&s->kept, n->node, target);
     }
-    aoi_sight_pair *pair = g->pairs + p;
-    g->seen += seen && !(pair->flags & AOI_PAIR_SEEN);
-    pair->flags = (uint8_t)((pair->flags & ~AOI_PAIR_AREA) | (flags & ~AOI_PAIR_AREA));
-    if (aoi_node_sees(s, n->node, target)) pair->flags |= AOI_PAIR_AREA;
-    pair->clear = g->now - age;
-    aoi_pair_due(g, p);
+    g->seen += seen && !(p->flags & AOI_PAIR_SEEN);
+    p->flags = (uint8_t)((p->flags & ~AOI_PAIR_AREA) | (flags & ~AOI_PAIR_AREA));
+    if (aoi_node_sees(s, n->node, target)) p->flags |= AOI_PAIR_AREA;
+    p->clear = g->now - age;
+    aoi_pair_due(g, n, p);
     return AOI_OK;
 }
 
 /* Withdraws the enter that a tick has made of the pair, if it still waits; whether it did. */
-static bool pair_withdraw(aoi_sight *g, aoi_sight_pair *p) {
+static bool pair_withdraw(aoi_sight *g, const aoi_watch *n, aoi_sight_pair *p) {
     aoi_world *w = &g->layer.space->world;
-    uint32_t node = g->watches[p->watch]->node;
-    if (!aoi_queue_withdraw(&w->memory, &g->queue, node, p->target, p->life)) return false;
-    w->nodes[node].pending--;
+    if (!aoi_queue_withdraw(&w->memory, &g->queue, n->node, p->target, p->life)) return false;
+    w->nodes[n->node].pending--;
     p->flags &= (uint8_t)~AOI_PAIR_SEEN;
     g->seen--;
     return true;
 }
 
 /* Notifies the sink at once of a target that leaves the space, since the sink reads the entities of its targets. */
-static void pair_leave_sink(aoi_sight *g, aoi_sight_pair *p) {
+static void pair_leave_sink(aoi_sight *g, const aoi_watch *n, aoi_sight_pair *p) {
     if (!(p->flags & AOI_PAIR_SEEN)) return;
-    (void)g->sink->see(g->watches[p->watch]->client, p->target, &p->name, false);
+    (void)g->sink->see(n->client, p->target, &p->name, false);
     p->flags &= (uint8_t)~AOI_PAIR_SEEN;
     g->seen--;
 }
 
-/* The node or the target has gone: until the next tick the pair is only in the chain of its watch and in `due`. */
-static void pair_part(aoi_sight *g, uint32_t pair) {
-    aoi_sight_pair *p = g->pairs + pair;
-    if (p->flags & AOI_PAIR_GONE) return;
-    if (p->of_target[1] != AOI_NONE) g->pairs[p->of_target[1]].of_target[0] = p->of_target[0];
-    else g->things[p->target].targets = p->of_target[0];
-    if (p->of_target[0] != AOI_NONE) g->pairs[p->of_target[0]].of_target[1] = p->of_target[1];
-    aoi_index_remove(&g->index, aoi_pair_hash(p->watch, p->target), pair);
-    p->flags = (uint8_t)((p->flags & ~AOI_PAIR_AREA) | AOI_PAIR_GONE);
-    p->because = g->layer.space->because;
-    if (p->flags & AOI_PAIR_SEEN && !g->sink && !pair_withdraw(g, p)) g->layer.owes = true;
-    aoi_pair_due(g, pair);
+/* Takes the pair out of the list of its target and the index. */
+static void pair_unlink(aoi_sight *g, const aoi_watch *n, const aoi_sight_pair *p) {
+    aoi_thing *t = g->things + p->target;
+    const uint32_t last = t->seen_by[--t->seen_count];
+    if (p->at < t->seen_count) {
+        t->seen_by[p->at] = last;
+        aoi_pair_find(g, g->watches[last], p->target)->at = p->at;
+    }
+    aoi_index_remove(&g->index, aoi_pair_hash(n->number, p->target), (uint32_t)(p - n->pairs));
 }
 
-/* The caller takes the pair out of `due`. */
-void aoi_pair_free(aoi_sight *g, uint32_t pair) {
-    aoi_sight_pair *p = g->pairs + pair;
-    pair_part(g, pair);
-    if (p->of_watch[1] != AOI_NONE) g->pairs[p->of_watch[1]].of_watch[0] = p->of_watch[0];
-    else g->watches[p->watch]->pairs = p->of_watch[0];
-    if (p->of_watch[0] != AOI_NONE) g->pairs[p->of_watch[0]].of_watch[1] = p->of_watch[1];
-    p->flags = AOI_PAIR_FREE;
-    p->target = g->free_pair;
-    g->free_pair = pair;
+/* The node or the target has gone: until the next tick the pair is only in the array of its watch and in `due`. */
+static void pair_part(aoi_sight *g, aoi_watch *n, aoi_sight_pair *p) {
+    if (p->flags & AOI_PAIR_GONE) return;
+    pair_unlink(g, n, p);
+    p->flags = (uint8_t)((p->flags & ~AOI_PAIR_AREA) | AOI_PAIR_GONE);
+    p->because = g->layer.space->because;
+    if (p->flags & AOI_PAIR_SEEN && !g->sink && !pair_withdraw(g, n, p)) g->layer.owes = true;
+    aoi_pair_due(g, n, p);
+}
+
+/* The caller has taken the pair out of `due`. */
+void aoi_pair_free(aoi_sight *g, aoi_watch *n, aoi_sight_pair *p) {
+    if (!(p->flags & AOI_PAIR_GONE)) pair_unlink(g, n, p);
+    const uint32_t to = (uint32_t)(p - n->pairs), from = --n->pair_count;
     g->pair_count--;
+    if (to == from) return;
+    *p = n->pairs[from];
+    if (!(p->flags & AOI_PAIR_GONE)) aoi_index_replace(&g->index, aoi_pair_hash(n->number, p->target), from, to);
+    if (p->due != AOI_NONE) g->due[p->due].pair = to;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -138,7 +141,7 @@ static aoi_watch *watch_new(aoi_sight *g, uint32_t owner) {
         return NULL;
     aoi_watch *n = aoi_resize(m, NULL, 0, sizeof *n);
     if (!n) return NULL;
-    *n = (aoi_watch){.head.layer = &g->layer, .number = k, .node = AOI_NONE, .owner = owner, .pairs = AOI_NONE};
+    *n = (aoi_watch){.head.layer = &g->layer, .number = k, .node = AOI_NONE, .owner = owner};
     if (k == g->watch_top) g->watch_top++;
     g->watches[k] = n;
     g->low_watch = k + 1;
@@ -150,6 +153,7 @@ void aoi_watch_free(aoi_sight *g, aoi_watch *n) {
     g->watches[n->number] = NULL;
     g->watch_count--;
     if (n->number < g->low_watch) g->low_watch = n->number;
+    AOI_FREE(aoi_sight_memory(g), n->pairs, n->pair_cap);
     aoi_resize(aoi_sight_memory(g), n, sizeof *n, 0);
 }
 
@@ -216,19 +220,19 @@ static uint32_t sight_name(aoi_layer *layer, uint32_t target) {
 static bool sight_see(aoi_layer_node *node, uint32_t target, bool enters) {
     aoi_watch *n = (aoi_watch *)node;
     aoi_sight *g = (aoi_sight *)node->layer;
-    uint32_t p = aoi_pair_find(g, n->number, target);
-    if (p != AOI_NONE) {
-        g->pairs[p].flags = (uint8_t)((g->pairs[p].flags & ~AOI_PAIR_AREA) | (enters ? AOI_PAIR_AREA : 0));
-        aoi_pair_due(g, p);
+    aoi_sight_pair *p = aoi_pair_find(g, n, target);
+    if (p) {
+        p->flags = (uint8_t)((p->flags & ~AOI_PAIR_AREA) | (enters ? AOI_PAIR_AREA : 0));
+        aoi_pair_due(g, n, p);
         return true;
     }
-    return !enters || !aoi_is_live(g->layer.space->world.entities[target].generation) || aoi_pair_add(g, n, target, &p);
+    return !enters || !aoi_is_live(g->layer.space->world.entities[target].generation) || pair_add(g, n, target);
 }
 
 static bool sight_saw(const aoi_layer_node *node, uint32_t target) {
     const aoi_sight *g = (const aoi_sight *)node->layer;
-    uint32_t p = aoi_pair_find(g, ((const aoi_watch *)node)->number, target);
-    return p != AOI_NONE && g->pairs[p].flags & AOI_PAIR_WAS;
+    const aoi_sight_pair *p = aoi_pair_find(g, (const aoi_watch *)node, target);
+    return p && p->flags & AOI_PAIR_WAS;
 }
 
 /* The next tick makes leaves for what the node saw; until then its slot is reserved, so that events of another node
@@ -241,8 +245,8 @@ static void sight_end(aoi_layer_node *node) {
     while (*link != n->number) link = &g->watches[*link]->next;
     *link = n->next;
     n->gone = true;
-    for (uint32_t p = n->pairs; p != AOI_NONE; p = g->pairs[p].of_watch[0]) pair_part(g, p);
-    n->holds = n->pairs != AOI_NONE;
+    for (uint32_t i = 0; i < n->pair_count; i++) pair_part(g, n, n->pairs + i);
+    n->holds = n->pair_count > 0;
     if (n->holds) g->layer.space->world.nodes[n->node].pending++;
     else if (!n->stale) aoi_watch_free(g, n);
     if (g->sink) g->sink->end(client);
@@ -256,7 +260,7 @@ static void sight_moved(aoi_layer *layer, uint32_t entity) {
     aoi_sight *g = (aoi_sight *)layer;
     if (entity >= g->thing_cap) return;
     aoi_thing *t = g->things + entity;
-    if (t->moved || (t->targets & t->watches) == AOI_NONE) return;
+    if (t->moved || (!t->seen_count && t->watches == AOI_NONE)) return;
     t->moved = true;
     g->moved[g->moved_count++] = entity;
 }
@@ -264,8 +268,14 @@ static void sight_moved(aoi_layer *layer, uint32_t entity) {
 static void sight_left(aoi_layer *layer, uint32_t entity) {
     aoi_sight *g = (aoi_sight *)layer;
     if (entity >= g->thing_cap) return;
-    for (uint32_t p; (p = g->things[entity].targets) != AOI_NONE; pair_part(g, p))
-        if (g->sink) pair_leave_sink(g, g->pairs + p);
+    aoi_thing *t = g->things + entity;
+    while (t->seen_count) {
+        aoi_watch *n = g->watches[t->seen_by[t->seen_count - 1]];
+        aoi_sight_pair *p = aoi_pair_find(g, n, entity);
+        if (g->sink) pair_leave_sink(g, n, p);
+        pair_part(g, n, p);
+    }
+    AOI_CLEAR(aoi_sight_memory(g), t->seen_by, t->seen_cap);
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
@@ -278,9 +288,9 @@ static void sight_free(aoi_layer *layer) {
     aoi_walls_part(g->walls, &g->changes);
     aoi_queue_close(m, &g->queue);
     aoi_index_free(m, &g->index);
+    for (uint32_t e = 0; e < g->thing_cap; e++) AOI_FREE(m, g->things[e].seen_by, g->things[e].seen_cap);
     AOI_FREE(m, g->things, g->thing_cap);
     AOI_FREE(m, g->watches, g->watch_cap);
-    AOI_FREE(m, g->pairs, g->pair_cap);
     AOI_FREE(m, g->moved, g->moved_cap);
     AOI_FREE(m, g->stale, g->stale_cap);
     AOI_FREE(m, g->due, g->due_cap);
@@ -296,7 +306,7 @@ int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sin
         if (g) aoi_resize(m, g, sizeof *g, 0);
         return AOI_ENOMEM;
     }
-    *g = (aoi_sight){.walls = own, .sink = sink, .free_pair = AOI_NONE};
+    *g = (aoi_sight){.walls = own, .sink = sink};
     for (aoi_layer *l = s->layers; l; l = l->next)
         if (aoi_sight_from(l) && aoi_sight_from(l)->number >= g->number) g->number = aoi_sight_from(l)->number + 1;
     aoi_queue_open(&g->queue);

@@ -5,8 +5,8 @@
 static bool view_sees(const aoi_client *c, uint32_t node, uint32_t entity) {
     const aoi_sight *g = c->sync->sight;
     if (!g) return aoi_node_sees(c->sync->space, node, entity);
-    uint32_t p = aoi_pair_find(g, aoi_watch_of(g, node)->number, entity);
-    return p != AOI_NONE && g->pairs[p].flags & AOI_PAIR_SEEN;
+    const aoi_sight_pair *p = aoi_pair_find(g, aoi_watch_of(g, node), entity);
+    return p && p->flags & AOI_PAIR_SEEN;
 }
 
 static bool client_sees(const aoi_client *c, uint32_t entity) {
