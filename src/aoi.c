@@ -106,7 +106,6 @@
 #include "core/visibility.c"
 
 #include "history/history.c"
-#include "history/past_cells.c"
 
 #include "journal/play.c"
 #include "journal/record.c"

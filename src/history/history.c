@@ -1,4 +1,4 @@
-/* history.c - records ticks and answers questions; see history.h.
+/* history.c - see history.h.
  *
  * A tick is recorded in a column that no question reads before the end of the tick.  If memory is refused half way, all
  * entities stay dirty, and the next tick records the column again. */
@@ -7,6 +7,7 @@
 #include "core/rule.h"
 
 enum { SLOTS_AHEAD = 12, TRACES_AHEAD = 6 };   /* prefetch distances */
+enum { USUAL_SHARE = 8, FEW_JUMPERS = 16 };    /* a usual step is an eighth of a cell's side; one jumper in so many */
 enum { HISTORY_MOVED = 1, HISTORY_LOOKS = 2 }; /* why an entity is dirty; it may have entered, too */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ static bool give_row(aoi_history *h, uint32_t trace, uint32_t tick) {
     }
     if (row == h->row_top) h->row_top++;
     else h->unused_row = h->rows[row].moved;
-    h->rows[row] = (aoi_past_row){trace, tick, {NAN, NAN}};
+    h->rows[row] = (aoi_past_row){trace, tick};
     h->row_count++;
     set_row(h, trace, row);
     return true;
@@ -120,15 +121,9 @@ static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
                                .rest = {pos[0], pos[1], s->world.dims == 3 ? pos[2] : 0},
                                .entered = tick,
                                .left = AOI_NONE,
-                               .cell = AOI_NONE,
                                .next = AOI_NONE,
                                .entity = entity};
     set_row(h, t, AOI_NONE);
-    if (!aoi_past_put(h, t, pos, tick)) {
-        h->traces[t].next = unused;
-        h->traces[t].entered = h->traces[t].left = h->traces[t].entity = AOI_NONE;
-        return false;
-    }
     if (t == h->trace_top) h->trace_top++;
     else h->unused_trace = unused;
     aoi_index_add(&h->ids, trace_hash(h, h->traces[t].id), t);
@@ -147,7 +142,6 @@ static void end_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     h->last_ended = t;
     h->trace_of[entity] = h->row_at[entity] = AOI_NONE;
     h->traces[t].entity = AOI_NONE;
-    aoi_past_end(h, t, tick);
 }
 
 static void forget_traces(aoi_history *h, uint32_t first) {
@@ -178,13 +172,33 @@ static void became_dirty(aoi_history *h, uint32_t entity, uint8_t why) {
     h->is_dirty[entity] |= why;
 }
 
+/* Lists a trace as a jumper.  Where memory is refused all counts as a step. */
+static void note_jump(aoi_history *h, uint32_t trace) {
+    aoi_trace *t = h->traces + trace;
+    if (!t->jumped && !AOI_GROW(aoi_history_memory(h), h->jumpers, h->jumper_cap, h->jumper_count + (size_t)1)) {
+        h->step = INFINITY;
+        return;
+    }
+    if (!t->jumped) h->jumpers[h->jumper_count++] = trace;
+    t->jumped = h->now + 1;
+}
+
 static void entity_moved(aoi_layer *layer, uint32_t entity) {
     aoi_history *h = (aoi_history *)layer;
     if (entity >= h->is_dirty_cap || !h->is_dirty[entity]) became_dirty(h, entity, HISTORY_MOVED);
+    const uint32_t t = entity < h->trace_of_cap ? h->trace_of[entity] : AOI_NONE;
+    if (t == AOI_NONE) return;
+    const double step = aoi_chebyshev(2, aoi_position_now(h->layer.space, entity), aoi_trace_place(h, t, h->now));
+    if (!(step > h->step)) return;
+    if (step <= h->usual) h->step = step;
+    else note_jump(h, t);
 }
 
+/* With another extent the grid finds it in other boxes. */
 static void looks_changed(aoi_layer *layer, uint32_t entity) {
-    became_dirty((aoi_history *)layer, entity, HISTORY_LOOKS);
+    aoi_history *h = (aoi_history *)layer;
+    became_dirty(h, entity, HISTORY_LOOKS);
+    if (entity < h->trace_of_cap && h->trace_of[entity] != AOI_NONE) note_jump(h, h->trace_of[entity]);
 }
 
 static void entity_left(aoi_layer *layer, uint32_t entity) {
@@ -214,7 +228,7 @@ static AOI_NOINLINE bool note_entity(aoi_history *h, uint32_t entity, uint32_t t
         memcpy(aoi_row_place(h, h->row_of[t], tick % h->columns), pos, place_bytes(h));
         h->rows[h->row_of[t]].moved = tick;
     }
-    return aoi_past_put(h, t, pos, tick);
+    return true;
 }
 
 /* Copies of the members that recording a mover reads, since stores of bytes may alias anything in memory. */
@@ -222,7 +236,6 @@ typedef struct noting {
     const uint32_t *row_at;
     aoi_past_row *rows;
     double *places;
-    double per_side; /* of cells; 0: there are none */
     uint32_t row_at_cap, dims;
 } noting;
 
@@ -230,19 +243,15 @@ static noting begin_noting(const aoi_history *h, uint32_t column) {
     return (noting){.row_at = h->row_at,
                     .rows = h->rows,
                     .places = h->row_top ? h->ring[column].places : NULL,
-                    .per_side = h->side > 0 ? h->per_side : 0,
                     .row_at_cap = h->row_at_cap,
                     .dims = (uint32_t)h->layer.space->world.dims};
 }
 
-/* Records a move; whether the row stays in its cell. */
-AOI_INLINE bool note_moved(const noting *n, uint32_t row, const double *pos, uint32_t tick) {
+AOI_INLINE void note_moved(const noting *n, uint32_t row, const double *pos, uint32_t tick) {
     double *to = n->places + row * (size_t)n->dims;
-    aoi_past_row *r = n->rows + row;
     to[0] = pos[0], to[1] = pos[1];
     if (n->dims == 3) to[2] = pos[2];
-    r->moved = tick;
-    return n->per_side == 0 || aoi_past_is_in_cell(r, n->per_side, pos);
+    n->rows[row].moved = tick;
 }
 
 /* Records the dirty entities; most have a row and have only moved. */
@@ -256,8 +265,7 @@ static bool note_movers(aoi_history *h, uint32_t tick) {
         uint32_t entity = dirty[i], row = entity < n.row_at_cap ? n.row_at[entity] : AOI_NONE;
         if (i + SLOTS_AHEAD < count) AOI_PREFETCH(w->entities + dirty[i + SLOTS_AHEAD]);
         if (row != AOI_NONE && is_dirty[entity] == HISTORY_MOVED) {
-            const double *pos = aoi_position_now(s, entity);
-            if (!note_moved(&n, row, pos, tick) && !aoi_past_put(h, n.rows[row].trace, pos, tick)) return false;
+            note_moved(&n, row, aoi_position_now(s, entity), tick);
         } else {
             if (!note_entity(h, entity, tick)) return false;
             n = begin_noting(h, column);
@@ -275,16 +283,32 @@ static bool note_all(aoi_history *h, uint32_t tick) {
     return true;
 }
 
+/* Forgets jumps before the window, and chooses what is a jump from now on: what few entities do. */
+static void sift_jumpers(aoi_history *h) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < h->jumper_count; i++) {
+        aoi_trace *t = h->traces + h->jumpers[i];
+        if (t->left == AOI_NONE && t->jumped > aoi_history_first(h)) h->jumpers[kept++] = h->jumpers[i];
+        else t->jumped = 0;
+    }
+    h->jumper_count = kept;
+    const double least = h->layer.space->index.grid.points.side / USUAL_SHARE;
+    h->usual = fmax(least, kept > h->trace_count / FEW_JUMPERS ? 2 * h->usual : h->usual * (1 - 1.0 / FEW_JUMPERS));
+}
+
 int aoi_history_tick(aoi_history *h) {
     uint32_t tick = h->now + 1;
     if (tick == AOI_NONE || (h->row_top && !column_ready(h, tick, h->row_top))) return AOI_ENOMEM;
+    if (!AOI_GROW(aoi_history_memory(h), h->steps, h->step_cap, tick % h->columns + (size_t)1)) return AOI_ENOMEM;
     bool noted = h->all_dirty ? note_all(h, tick) : note_movers(h, tick);
     h->all_dirty = !noted;
     h->dirty_count = 0;
     if (!noted) return AOI_ENOMEM;
     note_standing(h, tick);
     h->now = tick;
-    aoi_past_sweep(h);
+    h->steps[tick % h->columns] = h->step;
+    h->step = 0;
+    sift_jumpers(h);
     forget_traces(h, aoi_history_first(h));
     return AOI_OK;
 }
@@ -303,6 +327,26 @@ int aoi_history_position(const aoi_history *h, uint32_t ago, int64_t id, double 
     return AOI_OK;
 }
 
+/* Sets the hits to the traces of that tick that may be within reach of a place, and maybe others. */
+static void find_traces(aoi_history *h, uint32_t tick, const double *at, double reach) {
+    aoi_world *w = &h->layer.space->world;
+    uint32_t count = 0;
+    for (uint32_t t = tick + 1; t <= h->now; t++) reach += h->steps[t % h->columns] * (1 + 0x1p-20);
+    reach += h->step * (1 + 0x1p-20);
+    aoi_find_targets(h->layer.space, at, (const double[2]){reach, reach});
+    for (uint32_t i = 0; i < w->hit_count; i++) {
+        const uint32_t e = w->hits[i], t = e < h->trace_of_cap ? h->trace_of[e] : AOI_NONE;
+        if (i + SLOTS_AHEAD < w->hit_count) AOI_PREFETCH(h->trace_of + w->hits[i + SLOTS_AHEAD]);
+        if (t != AOI_NONE && h->traces[t].jumped <= tick) w->hits[count++] = t;
+    }
+    w->hit_count = count;
+    for (uint32_t i = 0; i < h->jumper_count; i++)
+        if (h->traces[h->jumpers[i]].jumped > tick && h->traces[h->jumpers[i]].left == AOI_NONE)
+            aoi_add_hit(w, h->jumpers[i]);
+    for (uint32_t t = h->first_ended; t != AOI_NONE; t = h->traces[t].next)
+        if (aoi_trace_was(h->traces + t, tick)) aoi_add_hit(w, t);
+}
+
 /* Prefetches for hits some positions after the i-th. */
 static inline void fetch_ahead(const aoi_history *h, uint32_t tick, uint32_t i) {
     const aoi_world *w = &h->layer.space->world;
@@ -319,12 +363,11 @@ int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_
     aoi_area_state is;
     size_t n = 0;
     if (ago > h->ticks || !aoi_is_place(s, pos) || aoi_area_fault(w->dims, area) || area->outside) return AOI_EVALUE;
-    if (!aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, area, &is)) return AOI_ENOMEM;
+    if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, area, &is)) return AOI_ENOMEM;
     double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0};
     double reach = is.area.shape ? fmax(is.reach[0], is.reach[1]) : aoi_outer_extent(is.shape, is.area.radius);
     w->hit_count = 0;
-    bool found = ago > h->now || aoi_past_find(h, h->now - ago, at, reach);
-    w->failed |= !found;
+    if (ago <= h->now) find_traces(h, h->now - ago, at, reach);
     if (!aoi_answer_ready(s, w->hit_count, false)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         fetch_ahead(h, h->now - ago, i);
@@ -332,6 +375,7 @@ int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_
         const aoi_trace *trace = h->traces + t;
         double extent = h->large_count ? trace->looks.extent : 0;
         const double *place = aoi_trace_place(h, t, h->now - ago);
+        if (!aoi_trace_was(trace, h->now - ago)) continue;
         if (aoi_zone_grown(w->dims, is.shape, &is.area, at, place, extent) != AOI_INSIDE) continue;
         bool counts = (!is.mask || (trace->looks.kind & is.mask)) && (!is.layered || (trace->looks.layers & is.layers));
         s->ids_out[n] = trace->id;
@@ -347,7 +391,8 @@ static void free_history(aoi_layer *layer) {
     aoi_history *h = (aoi_history *)layer;
     aoi_memory *m = aoi_history_memory(h);
     free_rows(h);
-    aoi_past_free(h);
+    AOI_FREE(m, h->steps, h->step_cap);
+    AOI_FREE(m, h->jumpers, h->jumper_cap);
     aoi_index_free(m, &h->ids);
     AOI_FREE(m, h->traces, h->trace_cap);
     AOI_FREE(m, h->row_of, h->row_of_cap);
@@ -356,6 +401,23 @@ static void free_history(aoi_layer *layer) {
     AOI_FREE(m, h->is_dirty, h->is_dirty_cap);
     AOI_FREE(m, h->dirty, h->dirty_cap);
     aoi_resize(m, h, sizeof *h, 0);
+}
+
+/* Whether every entity that is no jumper has gone no farther than the steps since any tick of the window. */
+static const char *check_steps(const aoi_history *h) {
+    const aoi_space *s = h->layer.space;
+    for (uint32_t t = 0; t < h->trace_top && !h->all_dirty; t++) {
+        const aoi_trace *trace = h->traces + t;
+        double way = h->step;
+        if (trace->entity == AOI_NONE) continue;
+        for (uint32_t tick = h->now; tick >= trace->entered && tick >= trace->jumped; tick--) {
+            const double *was = aoi_trace_place(h, t, tick), *is = aoi_position_now(s, trace->entity);
+            if (aoi_chebyshev(2, was, is) > way * (1 + 0x1p-20)) return "a step of a history is too short";
+            if (tick == aoi_history_first(h)) break;
+            way += h->steps[tick % h->columns];
+        }
+    }
+    return NULL;
 }
 
 static const char *check_history(const aoi_layer *layer) {
@@ -384,7 +446,7 @@ static const char *check_history(const aoi_layer *layer) {
             return "a move has not been noted";
     }
     if (rows != h->row_count || traces != h->trace_count) return "rows or traces are counted wrongly";
-    return aoi_past_check(h);
+    return check_steps(h);
 }
 
 static const aoi_layer_class history_class = {.entered = looks_changed,
@@ -399,13 +461,14 @@ int aoi_history_open(aoi_space *s, uint32_t ticks, aoi_history **out) {
     aoi_history *h = aoi_resize(&s->world.memory, NULL, 0, sizeof *h);
     if (!h) return AOI_ENOMEM;
     *h = (aoi_history){.ticks = ticks, .columns = ticks + 2, .all_dirty = true};
-    h->unused_trace = h->unused_row = h->unused_cell = h->first_ended = AOI_NONE;
+    h->unused_trace = h->unused_row = h->first_ended = AOI_NONE;
     aoi_layer_open(s, &h->layer, &history_class);
     if (!note_all(h, 0)) {
         aoi_history_close(h);
         return AOI_ENOMEM;
     }
     h->all_dirty = false;
+    sift_jumpers(h);
     *out = h;
     return AOI_OK;
 }

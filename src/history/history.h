@@ -1,4 +1,4 @@
-/* history.h - a history from inside: history.c records and answers, past_cells.c finds the traces near a position.
+/* history.h - a history from inside.
  *
  *   trace   the time of an entity in the space, or a part of it with constant looks: [ entered, left ) in ticks
  *   row     the number of a trace that has moved within the window; one that stands still stores its position instead
@@ -9,27 +9,26 @@
  *      tick 7 [ b | f | l | p ]   now = 8
  *      tick 8 [ c | g | l | p ]                          place of a trace at a tick: columns[ tick ][ row of trace ]
  *
- *   cell    a square of the plane: [ trace, from, to | trace, from, to | .. ]   which traces were there, and when
+ *   step     the longest way that an entity has gone between two ticks, on either axis
+ *   jumper   a trace that has gone farther than is usual; it is listed while its jump is in the window
  *
  * Hooks of the space list dirty entities; a tick only reads these and the rows in use.  A trace that has not moved for
- * a whole window gives its row back; one that has ended is removed when the window has passed its end, as are the stays
- * of cells.  The first question about a neighbourhood makes the cells, with sides that fit it; a trace with an extent
- * is in a cell of a higher level, at least as large as the extent. */
+ * a whole window gives its row back; one that has ended is removed when the window has passed its end.
+ *
+ * A question asks the grid of the space for its box, grown by the steps since its tick.  Past places decide.  The jumpers
+ * and the traces that have ended since are looked at one by one. */
 #ifndef AOI_HISTORY_H
 #define AOI_HISTORY_H
 
 #include "aoi_history.h"
-#include "base/lattice.h"
 #include "core/space.h"
-
-enum { AOI_PAST_LEVELS = 24 }; /* the last level has all larger extents */
 
 typedef struct aoi_trace {
     int64_t id;
     aoi_looks looks;
     double rest[3];         /* its position if it has no row */
     uint32_t entered, left; /* ticks; left: AOI_NONE until it ends */
-    uint32_t cell, stay;    /* its cell at the last tick, AOI_NONE: none, and its stay there */
+    uint32_t jumped;        /* the tick of its last jump; 0: it is not listed */
     uint32_t next;          /* the next free one, or the next to end */
     uint32_t entity;        /* slot; AOI_NONE: the trace has ended */
 } aoi_trace;
@@ -37,30 +36,12 @@ typedef struct aoi_trace {
 typedef struct aoi_past_row {
     uint32_t trace; /* AOI_NONE: unused */
     uint32_t moved; /* the tick of the last move; of an unused row the next one */
-    double cell[2]; /* the cell of level 0 in which it is filed, in sides; NAN: unknown */
 } aoi_past_row;
 
 typedef struct aoi_column { /* `dims` coordinates for each row */
     double *places;
     uint32_t cap;
 } aoi_column;
-
-typedef struct aoi_stay {     /* of a trace in a cell, in ticks [ from, to ) */
-    uint32_t trace, from, to; /* to: AOI_NONE while it goes on */
-} aoi_stay;
-
-typedef struct aoi_past_cell {
-    int32_t cx, cy;
-    uint32_t level;
-    uint32_t cap, count; /* count: 0: free, `next` is the next free one */
-    uint32_t next;
-    aoi_stay *stays;
-} aoi_past_cell;
-
-typedef struct aoi_past_level { /* 0: of traces without an extent */
-    uint32_t stays;             /* number in its cells */
-    double extent;              /* the largest extent that was ever filed in it */
-} aoi_past_level;
 
 struct aoi_history {
     aoi_layer layer;
@@ -82,14 +63,10 @@ struct aoi_history {
     aoi_past_row *rows;
     aoi_column *ring;
     uint32_t row_cap, row_top, row_count, unused_row, ring_cap;
-    double side, per_side; /* of cells of level 0, and 1 / side; 0: there are none */
-    aoi_past_level levels[AOI_PAST_LEVELS];
-    aoi_past_cell *cells;
-    aoi_index cell_index;
-    uint32_t cell_cap, cell_top, unused_cell, cell_count;
-    uint32_t over_count; /* stays that have ended */
-    uint32_t swept;      /* the next cell to be swept */
-    uint32_t misfits;    /* consecutive questions with an area much larger or smaller than the cells */
+    double *steps;      /* a ring, as of columns */
+    double step, usual; /* since the last tick; longer ones are jumps */
+    uint32_t *jumpers;
+    uint32_t step_cap, jumper_cap, jumper_count;
 };
 
 static inline aoi_memory *aoi_history_memory(const aoi_history *h) {
@@ -114,21 +91,5 @@ static inline const double *aoi_trace_place(const aoi_history *h, uint32_t trace
     uint32_t row = h->row_of[trace];
     return row == AOI_NONE ? h->traces[trace].rest : aoi_row_place(h, row, tick % h->columns);
 }
-
-/* ---- past_cells.c: except aoi_past_find these functions do nothing while there are no cells ------------------------- */
-
-/* Whether the row is filed in the cell of that position: then it is on every level. */
-static inline bool aoi_past_is_in_cell(const aoi_past_row *r, double per_side, const double *pos) {
-    double x = pos[0] * per_side, y = pos[1] * per_side;
-    return (x >= r->cell[0]) & (x < r->cell[0] + 1) & (y >= r->cell[1]) & (y < r->cell[1] + 1);
-}
-bool aoi_past_put(aoi_history *h, uint32_t trace, const double *pos, uint32_t tick); /* false: memory is refused */
-void aoi_past_end(aoi_history *h, uint32_t trace, uint32_t tick);                    /* ends its stay at that tick */
-void aoi_past_sweep(aoi_history *h); /* drops stays of some cells that ended before the window */
-/* Stores into world.hits the traces with extents within reach of a position on the first two axes at that tick, and
- * maybe others; false: memory is refused. */
-bool aoi_past_find(aoi_history *h, uint32_t tick, const double *at, double reach);
-void aoi_past_free(aoi_history *h);
-const char *aoi_past_check(const aoi_history *h);
 
 #endif
