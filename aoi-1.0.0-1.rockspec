@@ -140,6 +140,7 @@ build = {
     ["aoi.trigger.saved"] = "lua/aoi/trigger/saved.lua",
     ["aoi.trigger.steps"] = "lua/aoi/trigger/steps.lua",
     ["aoi.trigger.visits"] = "lua/aoi/trigger/visits.lua",
+    ["aoi.zones"] = "lua/aoi/zones.lua",
   },
   install = {
     bin = { "bin/aoi" }, -- needs argparse

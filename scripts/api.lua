@@ -9,7 +9,7 @@ local api = {}
 -- Modules in the order in which a reader meets them; others come behind, by name.
 local ORDER = {
   "lua/aoi/meta/aoi.lua", "lua/aoi/meta/area.lua", "lua/aoi/meta/space.lua", "lua/aoi/trigger.lua",
-  "lua/aoi/neighbors.lua", "lua/aoi/team.lua", "lua/aoi/meta/sync.lua", "lua/aoi/meta/sight.lua",
+  "lua/aoi/zones.lua", "lua/aoi/neighbors.lua", "lua/aoi/team.lua", "lua/aoi/meta/sync.lua", "lua/aoi/meta/sight.lua",
 }
 
 -- How a reader's program calls an instance; others are the name of the class in small letters.

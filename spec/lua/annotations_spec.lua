@@ -5,6 +5,7 @@ local aoi = require "aoi"
 local neighbors = require "aoi.neighbors"
 local team = require "aoi.team"
 local trigger = require "aoi.trigger"
+local zones = require "aoi.zones"
 local annotations = require "spec.support.annotations"
 local process = require "spec.support.process"
 
@@ -17,7 +18,7 @@ local files = {}
 for _, path in ipairs(process.lines(process.must "ls lua/aoi/meta/*.lua")) do
   files[path:match "([%w_]+)%.lua$"] = annotations.read(path)
 end
-for _, name in ipairs { "trigger", "neighbors", "team" } do
+for _, name in ipairs { "trigger", "zones", "neighbors", "team" } do
   files[name] = annotations.read("lua/aoi/" .. name .. ".lua")
 end
 
@@ -198,6 +199,8 @@ describe("annotations:", function()
     local sight = team.new(space, {})
     assert.same(keys(team, "team."), owned(files.team, "team"))
     assert.same(keys(getmetatable(sight).__index, "Sight:"), owned(files.team, "Sight"))
+    assert.same(keys(zones, "zones."), owned(files.zones, "zones"))
+    assert.same(keys(getmetatable(zones.new(space, {})).__index, "Zones:"), owned(files.zones, "Zones"))
     assert.same(keys(trigger, "trigger."), owned(triggers_file, "trigger"))
     assert.same(keys(getmetatable(triggers).__index, "Triggers:"), owned(triggers_file, "Triggers"))
     assert.same(keys(getmetatable(t).__index, "Trigger:"), owned(triggers_file, "Trigger"))
@@ -386,8 +389,9 @@ describe("annotations:", function()
         trigger = trigger, neighbors = neighbors, Triggers = getmetatable(triggers).__index,
         Trigger = getmetatable(triggers:add(1, "t")).__index, Neighbors = getmetatable(neighbors.new(space)).__index,
         team = team, Sight = getmetatable(team.new(space, {})).__index,
+        zones = zones, Zones = getmetatable(zones.new(space, {})).__index,
       }
-      for _, name in ipairs { "trigger", "neighbors", "team" } do
+      for _, name in ipairs { "trigger", "zones", "neighbors", "team" } do
         for key, f in pairs(files[name].functions) do
           local real = owners[f.owner][f.name]
           local info = debug.getinfo(real, "u")
