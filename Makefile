@@ -178,25 +178,28 @@ clean:
 
 # What a newcomer waits for: random histories are shorter than usual. .ci/run has them longer.
 test: export AOI_LENGTH ?= 0.25
-test: cspec spec
 # The same with random histories that are so many times as long.
 test-long:
 	@AOI_LENGTH=$${AOI_LENGTH:-7} $(SUBMAKE) test
 asan:
-	@AOI_LENGTH=$${AOI_LENGTH:-2} $(SUBMAKE) cspec spec VARIANT=asan
+	@AOI_LENGTH=$${AOI_LENGTH:-2} $(SUBMAKE) test VARIANT=asan
 
 # The Lua specs; ARGS goes to busted, AOI_SEED replays a random history, AOI_LENGTH=5 makes it so much longer.
-spec: $(CORE_SO) $(BENCH_SPEC_SO) $(FAULTY_SO)
-	@spec/run.sh lua env $(call lua_env,spec/) AOI_TREE=$(TREE) AOI_FAULTY=$(CURDIR)/$(FAULTY_SO) \
-	  $(LUA) "$$(command -v busted)" --cpath='$(TREE)/?.so' $(ARGS)
-
 # The C specs: each file in spec/c is a program that is linked with the core, without Lua, and exits with 0.
+LUA_SPECS  = lua env $(call lua_env,spec/) AOI_TREE=$(TREE) AOI_FAULTY=$(CURDIR)/$(FAULTY_SO) \
+  AOI_AGAIN='make spec$(if $(filter-out lua5.4,$(LUA)), LUA=$(LUA))$(VARIANT:%= VARIANT=%)' $(LUA) "$$(command -v busted)" --cpath='$(TREE)/?.so' $(ARGS)
+C_SPECS    = $(CSPECS) $(CXXSPECS)
+test spec: $(CORE_SO) $(BENCH_SPEC_SO) $(FAULTY_SO)
+test: $(C_SPECS)
+	@RUN='$(RUN_$(VARIANT))' spec/run.sh $(C_SPECS) $(LUA_SPECS)
+spec:
+	@spec/run.sh $(LUA_SPECS)
 ifneq ($(M32),)
 cspec:
 	@$(SUBMAKE) cspec VARIANT=m32 M32=
 else
-cspec: $(CSPECS) $(CXXSPECS)
-	@RUN='$(RUN_$(VARIANT))' spec/run.sh c $^
+cspec: $(C_SPECS)
+	@RUN='$(RUN_$(VARIANT))' spec/run.sh $(C_SPECS)
 endif
 
 check-windows: $(CORE_SO)

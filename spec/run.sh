@@ -1,30 +1,48 @@
 #!/bin/bash
-# Runs the C specs, or the Lua specs folder by folder, JOBS at a time (default: one per processor). The output of a job
-# is printed when the job has ended; the exit code is 0 if all jobs have succeeded.
+# Runs the C specs and the Lua specs, JOBS at a time (default: one per processor).
 #
-#   spec/run.sh c PROGRAM...       the programs of the C specs; RUN is what runs those of another platform
-#   spec/run.sh lua COMMAND...     COMMAND is busted with its options. Where these name files, folders or a pattern of
-#                                  file names, that is one job; otherwise each folder of Lua specs is a job.
+#   spec/run.sh [PROGRAM...] [lua COMMAND...]
+#
+# PROGRAMs are those of the C specs; RUN is what runs those of another platform. COMMAND is busted with its options:
+# each folder of Lua specs is a job, or what the options name: files, folders, a pattern of file names.
+#
+# The output of a job is printed if it has failed. The last lines are the tests that have failed, each with the command
+# that runs it again, and 'N passed, N failed'; the exit code is 0 if none has failed. All have one AOI_SEED.
 #
 # A folder has a process of its own not only to use all processors: busted retains some KB for each test that it has
 # run, and many specs force full collections, which would walk over all of that.
 set -u
 cd "$(dirname "$0")/.."
 
-kind=$1
-shift
+programs=()
+while [ $# -gt 0 ] && [ "$1" != lua ]; do
+  programs+=("$1")
+  shift
+done
+[ $# = 0 ] || shift
+named=
+for word; do
+  case $word in spec/* | -p | --pattern*) named=1 ;; esac
+done
+if [ "$named" ] && [ ${#programs[@]} = 0 ]; then exec "$@"; fi # as busted prints it
+
+export AOI_SEED=${AOI_SEED:-$(($(date +%s) % 1000000))}
 jobs=${JOBS:-$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)}
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-# Prints what a job has said in one piece, and keeps its name if it has failed.
+# Every log ends in its numbers. A program is one test, and so is what ends without any numbers.
 run() {
-  local name=$1 log
+  local name=$1 log=$logs/${1//\//-}.log status=0
   shift
-  log=$logs/$(basename "$name").log
-  "$@" >"$log" 2>&1 || echo "$name" >"$log.failed"
-  # flock keeps the output of two jobs apart; without it they may mix, which harms nothing else.
-  if command -v flock >/dev/null; then flock "$logs" cat "$log"; else cat "$log"; fi
+  "$@" >"$log" 2>&1 || status=$?
+  if [ $status = 0 ] && [[ $name != spec/* ]]; then echo "1 passed, 0 failed" >>"$log"; fi
+  if [ $status != 0 ] && ! grep -q '^[0-9]* passed, [1-9]' "$log"; then
+    echo "FAILED $name: exit code $status" >>"$log"
+    [[ $name == spec/* ]] || echo "  again: AOI_SEED=$AOI_SEED ${AOI_LENGTH:+AOI_LENGTH=$AOI_LENGTH }${RUN:+$RUN }$name" >>"$log"
+    echo "0 passed, 1 failed" >>"$log"
+  fi
+  if [ $status = 0 ]; then echo "  $name: $(tail -n 1 "$log")"; else cat "$log"; fi
 }
 
 # Starts a job as soon as fewer than $jobs are running. The bash of macOS knows no `wait -n`.
@@ -33,22 +51,21 @@ start() {
   run "$@" &
 }
 
-if [ "$kind" = c ]; then
-  for program; do start "$program" ${RUN:-} "./$program"; done
-else
-  for word; do
-    case $word in spec/* | -p | --pattern*) exec "$@" ;; esac
-  done
+for program in ${programs[@]+"${programs[@]}"}; do start "$program" ${RUN:-} "./$program"; done
+if [ "$named" ]; then
+  start spec/ "$@" -o spec/support/output.lua
+elif [ $# -gt 0 ]; then
   # Those that take longest come first, so that no processor is idle while the last of them runs.
-  printf '%s\n' spec/{core,tools,lua,viewer,world,robustness} $(dirname spec/*/*_spec.lua) | awk '!seen[$0]++' >"$logs/folders"
-  while read -r folder; do start "$folder" "$@" "$folder" </dev/null; done <"$logs/folders"
+  for folder in $(printf '%s\n' spec/{core,tools,lua,viewer,world,robustness} $(dirname spec/*/*_spec.lua) | awk '!seen[$0]++'); do
+    start "$folder" "$@" -o spec/support/output.lua "$folder" </dev/null
+  done
 fi
 wait
 
-failed=$(cat "$logs"/*.failed 2>/dev/null)
-for name in $failed; do echo "FAILED $name"; done
-if [ "$kind" = c ]; then
-  count=$(echo "$failed" | grep -c .)
-  echo "C specs: $(($# - count)) passed, $count failed"
-fi
-test -z "$failed"
+echo "AOI_SEED=$AOI_SEED"
+all=$logs/all
+cat "$logs"/*.log >"$all" 2>/dev/null
+grep '^left out: ' "$all" | sort | uniq -c | sed 's/^ *\([0-9]*\) left out:/left out: \1/'
+grep -E '^(FAILED|  again:) ' "$all"
+awk '/^[0-9]+ passed, [0-9]+ failed$/ { ok += $1; bad += $3 }
+  END { printf "%d passed, %d failed\n", ok, bad; exit bad > 0 || ok == 0 }' "$all"

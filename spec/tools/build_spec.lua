@@ -529,6 +529,38 @@ describe("make", function()
   end)
 end)
 
+describe("spec/run.sh", function()
+  it("ends with what failed, how that is run again, and how many have passed", function()
+    local folder = "build/run_spec"
+    finally(function() must("rm -rf " .. folder) end)
+    must("mkdir -p " .. folder)
+    for name, script in pairs {
+      good = "echo noise; exit 0", bad = "echo why; exit 3",
+      busted = "echo '+++'; echo '4 passed, 0 failed'",
+      broken = "echo 'FAILED a test'; echo '7 passed, 2 failed'; exit 1",
+      crashed = "echo '+++'; kill -9 $$",
+    } do
+      process.write(folder .. "/" .. name, "#!/bin/sh\n" .. script .. "\n")
+      must("chmod +x " .. folder .. "/" .. name)
+    end
+    for _, case in ipairs {
+      { "@good", 0, "1 passed, 0 failed" },
+      { "@good lua @busted spec/x", 0, "5 passed, 0 failed" },
+      { "", 1, "0 passed, 0 failed" },
+      { "@bad @good lua @busted spec/x", 1, "FAILED @bad: exit code 3\n  again: AOI_SEED=5 AOI_LENGTH=2 @bad\n"
+        .. "5 passed, 1 failed" },
+      { "@good lua @broken spec/x", 1, "FAILED a test\n8 passed, 2 failed" },
+      { "@good lua @crashed spec/x", 1, "FAILED spec/: exit code 137\n1 passed, 1 failed" },
+    } do
+      local words = case[1]:gsub("@", folder .. "/")
+      local output, code = process.run("AOI_SEED=5 AOI_LENGTH=2 spec/run.sh " .. words)
+      local last = output:match "\nAOI_SEED=5\n(.*)\n$" or output:match "^AOI_SEED=5\n(.*)\n$"
+      assert.equal(case[2], code, output)
+      assert.equal((case[3]:gsub("@", folder .. "/")), last)
+    end
+  end)
+end)
+
 describe("a test that lacks a tool", function()
   it("says which, and does not run", function()
     local names = { "node", "chromium", "mono", "cc", "cmark-gfm", "argparse", "LuaSocket", "luaossl", "dkjson" }
