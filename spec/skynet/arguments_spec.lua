@@ -173,7 +173,7 @@ end
 -- sight has as many.
 local RIGHT = {
   { "enter", 2, 1, 1 }, { "enter_many", { 20, 0, 0 } }, { "enter_many", { 21, 0, 0 }, 1, 2 }, { "move", 2, 2, 2 },
-  { "move_many", { 2, 1, 1 } }, { "join", { id = 30, x = 1, y = 1, nodes = { { 1, 5, {} } }, view = { 5 } } },
+  { "move_many", { 2, 1, 1 } }, { "join", { id = 30, x = 1, y = 1, nodes = { { 1, 5, {} } }, view = { 5 } }, n = 2 },
   { "add_node", 2, 1, 5, { enter = type } }, { "set_radius", 2, 1, 6 }, { "set_area", 2, 1, 5 },
   { "set_mask", 2, 1, 3 }, { "set_facing", 3, 6, 2 }, { "set_kind", 2, 1 }, { "set_extent", 2, 0 },
   { "set_layers", 2, 1 },

@@ -556,6 +556,58 @@ for where, new in pairs { service = places.service, world = places.world } do
       run(function(_, other) assert.same({ true, false }, { other:has(1), other:has(3) }) end)
     end)
 
+    it("log a player in that may be there already, in one request, or change nothing", function()
+      local taken, fds = {}, {}
+      local function login(nodes, more)
+        local it = { id = 5, x = 30, y = 11, nodes = nodes, view = { 8 }, take_over = true }
+        for key, value in pairs(more or {}) do it[key] = value end
+        return it
+      end
+      run(function(map, far, other, third)
+        map:on_taken(function(id) taken[#taken + 1] = id end)
+        other:on_client(function(_, _, fd) fds[#fds + 1] = fd end)
+        assert.same({ 30, 11 }, { map:join(login { { 1, 8, { leave = write "-" } }, { 4, 8, {} } }) })
+        far:add_node(5, 3, 8, { leave = write "far" })
+        map:tick()
+        for text, wrong in pairs {
+          ["#3 to 'add_node' %(radius must not be negative"] = login { { 6, 8, {} }, { 1, -1, {} } },
+          ["#2 to 'add_node' %(entity 5 already has node 3"] = login { { 1, 8, {} }, { 3, 8, {} } },
+          ["#2 to 'add_node' %(entity 5 already has node 6"] = login { { 6, 8, {} }, { 6, 8, {} } },
+          ["#3 to 'add_client' %(unknown option 'limmit'"] = login({ { 1, 8, {} } }, { view = { 8, { limmit = 1 } } }),
+          ["#1 to 'join' %(take_over: boolean expected, got number"] = login({}, { take_over = 1 }),
+          ["#1 to 'enter' %(entity 5 is already in the %a+%)"] = login({}, { take_over = false }),
+        } do raises(text, third.join, third, wrong) end
+        assert.same({ 1, 3, 4 }, sorted(map:nodes(5)))
+        map:set_kind(5, 3)
+        map:tick()
+        assert.is_nil(next(third.records))
+        assert.same({}, taken)
+        heard = {}
+        map:flush { 5, 31, 11 }
+        map:tick()
+        local nodes = { { 1, 8, { enter = write "+" } }, { 2, 1, {} } }
+        local again = login(nodes, { x = 9, y = 9, view = { 8, { fd = 7 } } })
+        assert.same({ 31, 11 }, { other:join(again) })
+        other:tick()
+        assert.same({ 1, 2, 3 }, sorted(other:nodes(5)))
+        assert.same({ { 5 }, 3 }, { taken, other:kind(5) })
+        raises("taken over by", map.set_kind, map, 5, 1)
+      end)
+      assert.equal("+ 5 1 1, + 5 2 1, - 5 1 1, - 5 2 1", told())
+      assert.equal(7, fds[#fds])
+      run(function(_, _, other) -- it replaces what it has itself
+        other:join(login({ { 4, 8, { enter = write "again" } } }, { view = { 8, { fd = 8 } } }))
+        other:tick()
+        assert.same({ 3, 4 }, sorted(other:nodes(5)))
+      end)
+      assert.equal("again 5 1 4, again 5 2 4", told())
+      assert.equal(8, fds[#fds])
+      run(function(_, _, other)
+        other:leave(5)
+        assert.same({ 30, 11 }, { other:join(login {}) })
+      end)
+    end)
+
     it("change nothing of an entity that was taken over from them, by any method, and may ask about it", function()
       -- The arguments behind the entity, of each method that changes one; move_many has a spec of its own.
       local changes = {

@@ -127,9 +127,13 @@ function Map:get(id, name) end
 ---@field kind? integer 1 by default
 ---@field nodes? table[] each what `add_node` takes behind the id: node, area, handlers [, options]
 ---@field view? table what `add_client` takes behind the id: area [, options]
+---@field take_over? boolean an entity that is there is taken over: this replaces what its owner had on it
 
---- A login in one request: enters, with nodes and a client view; all of it, or an error and nothing.
+--- A login in one request: enters, with nodes and a client view; all of it, or an error and nothing. Returns its place.
 ---@param entity aoi.skynet.Login
+---@return number x world units
+---@return number y
+---@return number? z
 function Map:join(entity) end
 
 --- Addresses of the services that know an entity.

@@ -10,6 +10,7 @@
 --   probe(client, asker)          removes it if it has ended   end_node(rec, with_entity)
 --   record(number)                of a present or ending node  begin_view(view), end_view(view), check_area(name, area)
 --   note_end(one, client)         that client has ended a node or view
+--   try_view(view)                raises the error of begin_view, and begins nothing
 --   send(client, message), send_broadcast(client, id, message): send; nil or false if the message was not sent
 
 local argument = require "aoi.skynet.argument"
@@ -81,44 +82,29 @@ function commands.set_kind(place, client, id, kind)
   place:rekind(id, place:entity(client, id, "set_kind"), kind)
 end
 
---- Makes this client the owner of the entity: nodes and view of the former owner on it end, and that client may not
--- change the entity any more.
-function commands.take_over(place, client, id)
-  local ent, lists = place:entity(client, id, "take_over"), {}
-  local former = ent.client
-  if former == client then return end
-  local function ends(one)
-    local asked = place:is_same(one.by, former)
-    if not asked and not place:is_same(one.client, former) then return false end
-    if not asked then note_lost(lists, one) end
-    return true
-  end
-  for _, rec in pairs(ent.nodes or {}) do
-    if ends(rec) then helpers.drop_node(place, ent, rec) end
-  end
-  if place.views[id] and ends(place.views[id]) then views.drop(place, id) end
-  clients.disown(place, id)
-  ent.client = client
-  clients.own(place, id, ent)
-  place:send(former, wire.taken(former, id, place:transfer(id, ent, client, former)))
-  send_lost(place, lists)
+-- Nodes -------------------------------------------------------------------------------------------------------------
+
+-- Returns the record of a node that its entity does not have yet, and the result of put_node.
+local function put_node(place, client, ent, id, number, area, handle, options)
+  local o = options or {}
+  walls.check_node(place, o)
+  local rec = { id = id, node = number, client = o.to or client, by = client, handle = handle,
+                positions = o.positions or nil, sight = o.sight or nil, linger = math.tointeger(o.linger) }
+  return rec, place:put_node(rec, ent, area)
 end
 
--- Nodes -------------------------------------------------------------------------------------------------------------
+local function fail_twice(id, number) fail(2, "add_node", "entity %d already has node %d", id, number) end
 
 --- options: positions, sight, linger; to: the number of the client that receives the events, if it is another. handle:
 -- the id of this life of the node in messages, if clients number them.
-function commands.add_node(place, client, id, number, area, handle, options)
-  local ent, o = place:entity(client, id, "add_node"), options or {}
-  walls.check_node(place, o)
+function commands.add_node(place, client, id, number, ...)
+  local ent = place:entity(client, id, "add_node")
   if ent.nodes and ent.nodes[number] then
     probe_both(place, client, ent.nodes[number])
     ent = place:entity(client, id, "add_node")
-    if ent.nodes and ent.nodes[number] then fail(2, "add_node", "entity %d already has node %d", id, number) end
+    if ent.nodes and ent.nodes[number] then fail_twice(id, number) end
   end
-  local rec = { id = id, node = number, client = o.to or client, by = client, handle = handle,
-                positions = o.positions or nil, sight = o.sight or nil, linger = math.tointeger(o.linger) }
-  local answer = place:put_node(rec, ent, area)
+  local rec, answer = put_node(place, client, ent, id, number, ...)
   clients.keep_node(place, ent, rec)
   return answer
 end
@@ -139,18 +125,26 @@ end
 
 -- Client views ------------------------------------------------------------------------------------------------------
 
+local function new_view(client, id, area, options, to, fd, handle)
+  return { id = id, area = area, options = options, client = to or client, by = client, fd = fd, handle = handle }
+end
+
+local function begin_view(place, view)
+  place:begin_view(view)
+  clients.keep_view(place, view)
+end
+
+local function fail_client(id) fail(1, "add_client", "entity %d is already a client", id) end
+
 --- to: the number of the client that receives the messages, if it is another. handle: as for add_node.
-function commands.add_client(place, client, id, area, options, to, fd, handle)
+function commands.add_client(place, client, id, ...)
   place:entity(client, id, "add_client")
   if place.views[id] then
     probe_both(place, client, place.views[id])
     place:entity(client, id, "add_client")
   end
-  if place.views[id] then fail(1, "add_client", "entity %d is already a client", id) end
-  local view = { id = id, area = area, options = options, client = to or client, by = client, fd = fd,
-                 handle = handle }
-  place:begin_view(view)
-  clients.keep_view(place, view)
+  if place.views[id] then fail_client(id) end
+  begin_view(place, new_view(client, id, ...))
 end
 
 --- The client view of an entity; raises if there is none.
@@ -186,6 +180,72 @@ for _, name in ipairs { "pin", "unpin", "known" } do
     if not view.made then return {}, 0 end -- its picture is empty; pins of a shard are in owner.lua
     return methods.answered(methods.invoke(place.sync, name, id, ...))
   end
+end
+
+-- Logins and take-overs -----------------------------------------------------------------------------------------------
+
+local function never() return false end
+
+-- Adds nodes and a view, or raises and has changed nothing. more: nodes, a list, and view: arguments of add_node and of
+-- add_client behind the entity. What ends(one) is true for is in the way of none: make_way() removes it. Returns a list
+-- of the results of add_node.
+local function add_all(place, client, id, more, ends, make_way)
+  local ent, recs, taken, answers = place:entity(client, id, "join"), {}, {}, {}
+  local view = more.view and new_view(client, id, table.unpack(more.view, 1, 5))
+  local function in_the_way(one) return one and not ends(one) end
+  local ok, err = pcall(function()
+    for i, n in ipairs(more.nodes) do
+      if taken[n[1]] or in_the_way(ent.nodes and ent.nodes[n[1]]) then fail_twice(id, n[1]) end
+      recs[i], answers[i] = put_node(place, client, ent, id, table.unpack(n, 1, 4))
+      taken[n[1]] = true
+    end
+    if view and in_the_way(place.views[id]) then fail_client(id) end
+    if view then place:try_view(view) end
+  end)
+  if not ok then
+    for _, rec in ipairs(recs) do place:end_node(rec, false) end
+    error(err, 0)
+  end
+  make_way()
+  for _, rec in ipairs(recs) do clients.keep_node(place, ent, rec) end
+  if view then begin_view(place, view) end
+  return answers
+end
+
+--- Adds all of that to an entity that has just entered, or makes it leave and raises.
+function helpers.add_all(place, client, id, more)
+  local ok, answers = pcall(add_all, place, client, id, more, never, never)
+  if ok then return answers end
+  commands.leave(place, client, id)
+  error(answers, 0)
+end
+
+--- Makes this client the owner of the entity: nodes and view of the former owner on it end, and that client may not
+-- change the entity any more. more: as of add_all, which is added then; its present owner may replace its own so.
+function commands.take_over(place, client, id, more)
+  local ent = place:entity(client, id, "take_over")
+  local former = ent.client
+  local function is_former(a) return place:is_same(a, former) end
+  local function ends(one) return is_former(one.by) or is_former(one.client) end
+  local function take()
+    local lists = {}
+    for _, rec in pairs(ent.nodes or {}) do
+      if ends(rec) and not is_former(rec.by) then note_lost(lists, rec) end
+      if ends(rec) then helpers.drop_node(place, ent, rec) end
+    end
+    local view = place.views[id]
+    if view and ends(view) and not is_former(view.by) then note_lost(lists, view) end
+    if view and ends(view) then views.drop(place, id) end
+    if former ~= client then
+      clients.disown(place, id)
+      ent.client = client
+      clients.own(place, id, ent)
+      place:send(former, wire.taken(former, id, place:transfer(id, ent, client, former)))
+    end
+    send_lost(place, lists)
+  end
+  if more then return add_all(place, client, id, more, ends, take) end
+  if former ~= client then take() end
 end
 
 -- The end of a client -----------------------------------------------------------------------------------------------

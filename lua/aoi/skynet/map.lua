@@ -9,7 +9,7 @@ local wire = require "aoi.skynet.wire"
 
 local caught, results = failures.caught, methods.results
 
-local JOIN = { id = true, x = true, y = true, z = true, kind = true, nodes = true, view = true }
+local JOIN = { id = true, x = true, y = true, z = true, kind = true, nodes = true, view = true, take_over = true }
 
 local Map = {}
 Map.__index = Map
@@ -254,10 +254,10 @@ end
 --- Makes the request of `join`; handlers: those of the nodes.
 function Map:request_join(entity, nodes, handlers, view)
   local e = entity
-  local ok, handles = self:request("join", e.id, e.x, e.y, e.z, e.kind, nodes, view)
+  local ok, handles, x, y, z = self:request("join", e.id, e.x, e.y, e.z, e.kind, nodes, view, e.take_over)
   if not ok then return false, handles end
   for i, n in ipairs(nodes) do added(self, e.id, n[1], handlers[i], true, handles[i]) end
-  return true
+  return true, table.unpack({ x, y, z }, 1, self.dimensions)
 end
 
 -- Checks arguments that come as a list of at most so many.
@@ -277,6 +277,9 @@ local function join(map, entity)
       argument.fail(1, "join", 0, "unknown field '%s'", tostring(key))
     end
   end
+  if entity.take_over ~= nil and type(entity.take_over) ~= "boolean" then
+    argument.fail(1, "join", 0, "take_over: boolean expected, got %s", type(entity.take_over))
+  end
   local nodes, handlers = {}, {}
   for i, n in ipairs(argument.options(1, "join", entity.nodes)) do
     local options
@@ -289,8 +292,9 @@ local function join(map, entity)
 end
 
 --- Enters an entity with nodes and a client view in one request: { id =, x =, y = [, z =] [, kind =], nodes = { { node,
--- area, handlers [, options] }, ... }, view = { area [, options] } }. Nodes are as for add_node, the view is as for
--- add_client. After an error nothing has changed.
+-- area, handlers [, options] }, ... }, view = { area [, options] }, take_over = }. Nodes are as for add_node, the view
+-- is as for add_client. take_over = true: an entity that is there stays where it is and is taken over: these nodes and
+-- view replace those of its owner, which may be this map. After an error nothing has changed. Returns where it is.
 function Map:join(entity) return results(caught(pcall(join, self, entity))) end
 
 --- Sets the handlers of nodes that other services add for this one, with `to`, and of nodes of a snapshot: a table

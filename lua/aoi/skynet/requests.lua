@@ -207,17 +207,24 @@ end
 
 --- options: to, the address of the service that receives the events; positions, whether enters contain kind and
 -- position; sight, linger: as for aoi.sight.
-function CMD.add_node(server, link, id, node, area, options)
-  local to = link_of(server, link, options and options.to, 5, "add_node")
-  return commands.add_node(link.space, link.number, id, node, area, nil,
-    { to = to, positions = options and options.positions, sight = options and options.sight,
-      linger = options and options.linger })
+local function node_arguments(server, link, node, area, options)
+  local o = options or {}
+  return node, area, nil,
+    { to = link_of(server, link, o.to, 5, "add_node"), positions = o.positions, sight = o.sight, linger = o.linger }
+end
+
+function CMD.add_node(server, link, id, ...)
+  return commands.add_node(link.space, link.number, id, node_arguments(server, link, ...))
 end
 
 --- options: those of aoi.sync, and `to` and `fd`.
-function CMD.add_client(server, link, id, area, options)
+local function view_arguments(server, link, area, options)
   local given, to, fd = argument.view_options(3, "add_client", options)
-  commands.add_client(link.space, link.number, id, area, given, link_of(server, link, to, 3, "add_client"), fd)
+  return area, given, link_of(server, link, to, 3, "add_client"), fd
+end
+
+function CMD.add_client(server, link, id, ...)
+  commands.add_client(link.space, link.number, id, view_arguments(server, link, ...))
 end
 
 function CMD.set_client(server, link, id, options)
@@ -232,25 +239,27 @@ for _, name in ipairs { "touch", "set_priority", "put", "get" } do
   end
 end
 
---- Enters an entity with nodes (each node, area, options, as for add_node) and a client view (area, options); an error
--- undoes all of it. Returns the list of the results of add_node.
-function CMD.join(server, link, id, x, y, z, kind, nodes, view)
+--- Enters an entity with nodes (each node, area, options, as for add_node) and a client view (area, options). takes:
+-- takes it over where it is there. An error has changed nothing. Returns the list of the results of add_node, and the
+-- position of the entity.
+function CMD.join(server, link, id, x, y, z, kind, nodes, view, takes)
   id = methods.checked("enter", id)
-  if link.space.dimensions == 3 then
-    CMD.enter(server, link, id, x, y, z, kind)
-  else
-    CMD.enter(server, link, id, x, y, kind)
+  local place, more = link.space, { nodes = {} }
+  for i, n in ipairs(nodes) do
+    local _, number, area, options = methods.checked("add_node", id, n[1], n[2], n[3])
+    more.nodes[i] = table.pack(node_arguments(server, link, number, area, options))
   end
-  local handles = {}
-  local ok, err = pcall(function()
-    for i, n in ipairs(nodes) do
-      handles[i] = CMD.add_node(server, link, methods.checked("add_node", id, n[1], n[2], n[3]))
+  more.view = view and table.pack(view_arguments(server, link, view[1], view[2]))
+  local add = commands.take_over
+  if not takes or not place.ents[id] then
+    add = commands.helpers.add_all
+    if place.dimensions == 3 then
+      CMD.enter(server, link, id, x, y, z, kind)
+    else
+      CMD.enter(server, link, id, x, y, kind)
     end
-    if view then CMD.add_client(server, link, id, view[1], view[2]) end
-  end)
-  if ok then return handles end
-  commands.leave(link.space, link.number, id)
-  error(err, 0)
+  end
+  return add(place, link.number, id, more), place.core:position(id)
 end
 
 function CMD.nodes(_, link, id, ...)

@@ -119,6 +119,11 @@ end
 
 function Space.check_area() end
 
+function Space:try_view(view)
+  receiver_of(self, view, 3, "add_client")
+  views.try(self, view)
+end
+
 function Space:begin_view(view)
   receiver_of(self, view, 3, "add_client")
   views.make(self, view)

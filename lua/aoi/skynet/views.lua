@@ -46,9 +46,9 @@ function views.make(place, view)
   view.made = true
 end
 
--- Validates a view that is not made yet, on an entity of its id in the scratch space: raises the synchroniser's errors
+--- Validates a view that is not made yet, on an entity of its id in the scratch space: raises the synchroniser's errors
 -- about area and options, and about a call of a method, if one is named.
-local function try(place, view, method, as, ...)
+function views.try(place, view, method, as, ...)
   local space, sync = views.scratch(place)
   local id = view.id
   local there = space:has(id)
@@ -63,7 +63,7 @@ local function try(place, view, method, as, ...)
 end
 
 local function invoke(place, view, method, as, ...)
-  if not view.made then return try(place, view, method, as, ...) end
+  if not view.made then return views.try(place, view, method, as, ...) end
   methods.answered(methods.invoke_as(place.sync, method, as, view.id, ...))
 end
 
@@ -116,13 +116,6 @@ function views.resend(place, ids)
 end
 
 -- In a shard --------------------------------------------------------------------------------------------------------
-
---- Begins a view with the next epoch, or when its entity returns. The entity may not be in the core yet, so area and
--- options are validated in the scratch space.
-function views.begin(shard, view)
-  try(shard, view)
-  if not shard.ents[view.id].restored then shard.viewing[#shard.viewing + 1] = view.id end
-end
 
 --- Removes the view of an entity that moves to another shard and returns it for that shard, nil if there is none.
 -- picture: of aoi.sync; known: the ids in it, with their lives; shown: the state of those that are frozen here

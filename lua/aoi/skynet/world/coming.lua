@@ -146,13 +146,18 @@ return function(Shard)
     if area ~= nil then self:pack(name, area) end
   end
 
-  --- The view has one area, or a list of them.
-  function Shard:begin_view(view)
+  --- The view has one area, or a list of them. Its entity may not be in the core yet.
+  function Shard:try_view(view)
     local area = view.area
     for _, one in ipairs(type(area) == "table" and area[1] and area or { area }) do
       self:check_area("add_client", one)
     end
-    views.begin(self, view)
+    views.try(self, view)
+  end
+
+  function Shard:begin_view(view)
+    self:try_view(view)
+    if not self.ents[view.id].restored then self.viewing[#self.viewing + 1] = view.id end
   end
 
   Shard.end_view, Shard.begin_directory = targets.forget, directory.begin

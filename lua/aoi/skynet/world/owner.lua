@@ -33,16 +33,9 @@ local node, find = any.helpers.node, any.helpers.find
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 
--- Adds all nodes and the view, or raises after the entity has been made to leave again.
-local function add_more(shard, client, id, more)
-  local areas = {}
-  local ok, err = pcall(function()
-    for i, n in ipairs(more.nodes) do areas[i] = commands.add_node(shard, client, id, table.unpack(n, 1, 4)) end
-    if more.view then commands.add_client(shard, client, id, table.unpack(more.view, 1, 5)) end
-  end)
-  if ok then return areas end
-  commands.leave(shard, client, id)
-  error(err, 0)
+-- The log has the view of a login, as that of a request of its own.
+local function log_view(shard, id, more)
+  if shard.log and more and more.view then log.request(shard, "add_client", id, table.unpack(more.view, 1, 2)) end
 end
 
 --- Entities enter. Their ids have been claimed, with these lives and stamps; their coordinates have been checked. rows:
@@ -67,7 +60,9 @@ function commands.enter(shard, client, lives, kind, batch, stamps, rows, more)
       shard.enters[#shard.enters + 1] = id
     end
   end
-  return more and add_more(shard, client, rows[1], more)
+  local answers = more and any.helpers.add_all(shard, client, rows[1], more)
+  log_view(shard, rows[1], more)
+  return answers
 end
 
 --- Returns the area of the node as bytes, and the life of the entity.
@@ -112,11 +107,13 @@ function commands.overrides(shard, client, id, number)
   return list
 end
 
---- Returns life, kind and traits of the entity, the clients that have lost it (taking.lua), and its position.
-function commands.take_over(shard, client, id)
-  any.take_over(shard, client, id)
+--- more: as of `enter`, or nil. Returns life, kind and traits of the entity, the clients that have lost it
+-- (taking.lua), a list of the nodes' areas, and its position.
+function commands.take_over(shard, client, id, more)
+  local areas = any.take_over(shard, client, id, more) or false
+  log_view(shard, id, more)
   local ent = shard.ents[id]
-  return ent.life, commands.kind(shard, client, id), traits.all(shard, id), argument.copy(ent.barred),
+  return ent.life, commands.kind(shard, client, id), traits.all(shard, id), argument.copy(ent.barred), areas,
     commands.position(shard, client, id)
 end
 

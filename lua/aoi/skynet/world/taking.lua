@@ -37,15 +37,28 @@ function taking.forget(self, id)
   self.traits[id], self.barred[id] = nil, nil
 end
 
---- A method of watching.lua. From now on this client restores the entity, and the former owner does not.
-function taking.take_over(self, id)
-  local done, life, kind, all, barred, x, y, z = self:ask_owner("take_over", id)
+--- From now on this client restores the entity, and the former owner does not. more: nodes and a view that are added
+-- with it, as of the owner's `take_over`. Returns true, the nodes' areas, and the entity's position; or false and why.
+function taking.take(self, id, more)
+  local done, life, kind, all, barred, areas, x, y, z = self:ask_owner("take_over", id, more)
   if not done then return false, life end
   taking.taken(self, id, life, taking.last(barred)) -- this client may have yet to be notified that it had lost it
+  if more then -- it may have been this client's
+    self:end_life(id, self.answered_at + 1)
+    self.views[id] = nil
+  end
   self.traits[id], self.barred[id] = all, barred
   self.outbox:keep(id, self.outbox:where(id), life, kind, x, y, z)
-  return true, table.unpack({ x, y, z }, 1, self.dimensions)
+  return true, areas, table.unpack({ x, y, z }, 1, self.dimensions)
 end
+
+local function without_areas(ok, first, ...)
+  if ok then return true, ... end
+  return false, first
+end
+
+--- A method of watching.lua.
+function taking.take_over(self, id) return without_areas(taking.take(self, id)) end
 
 --- After the death of a shard: a former owner that has yet to be notified of a take-over may have restored the entity.
 -- It is taken over again, and the former owner is notified. move_again: of restore.lua.

@@ -4,11 +4,14 @@
 -- death.
 
 local argument = require "aoi.skynet.argument"
+local failures = require "aoi.skynet.failures"
 local methods = require "aoi.skynet.methods"
 local taking = require "aoi.skynet.world.taking"
 local wire = require "aoi.skynet.wire"
 
 local requests = {}
+
+local MOST_ENTRIES = 10 -- tries of `join` for an id that comes and goes
 
 local done = methods.done
 
@@ -99,6 +102,22 @@ local function request_node(self, id, node, area, handlers, options)
   return false, packed
 end
 
+-- Enters, or, if e.take_over, takes over what is there, whichever holds while the id may come and go. Returns true, the
+-- areas of the nodes, and a list of the coordinates; or false and why.
+local function enter_or_take(self, e, more)
+  local ok, areas
+  local function is_there() return e.take_over and select(2, self:ask_owner("has", math.tointeger(e.id))) end
+  for _ = 1, MOST_ENTRIES do
+    if e.take_over then
+      local taken = table.pack(taking.take(self, methods.checked("take_over", e.id), more))
+      if taken[1] or is_there() then return taken[1], taken[2], { table.unpack(taken, 3, taken.n) } end
+    end
+    ok, areas = self:request_enter(e, more)
+    if ok or not is_there() then break end
+  end
+  return ok, areas, { e.x, e.y, e.z }
+end
+
 -- Overrides the method of Map: one request to the home of the id, then one to the owner with everything.
 local function request_join(self, e, nodes, handlers, view)
   if self.closed then return false, self:closed_text() end
@@ -109,14 +128,14 @@ local function request_join(self, e, nodes, handlers, view)
     end
     more.view = view and view_of(self, view[1], view[2])
   end)
-  local areas = reason
-  if ok then ok, areas = self:request_enter(e, more) end
+  local areas, where = reason, nil
+  if ok then ok, areas, where = failures.caught(pcall(enter_or_take, self, e, more)) end
   local id = ok and math.tointeger(e.id)
   local life = ok and self.outbox:owns(id)
   for i, record in ipairs(records) do finish(self, record, ok and areas[i] or nil, life) end
   if not ok then return false, areas end
   if view then keep_view(self, id, life, table.unpack(more.view, 1, 5)) end
-  return true
+  return true, table.unpack(where)
 end
 
 for _, name in ipairs { "set_area", "set_radius", "set_facing", "set_mask" } do
