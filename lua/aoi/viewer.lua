@@ -46,10 +46,9 @@ end
 
 local function open_stream(self, client, query)
   if self.watchers >= MOST_CLIENTS then return respond(client, 503, "text/plain", "too many pages are open\n") end
-  respond(client, 200, "text/event-stream")
-  client.key, client.session = query.key, Session.new(self.space, self.options)
-  client.due = -math.huge
+  client.key, client.session, client.due = query.key, Session.new(self.space, self.options), -math.huge
   self.watchers = self.watchers + 1
+  respond(client, 200, "text/event-stream")
 end
 
 local function look(self, query)
@@ -123,14 +122,23 @@ local function drop(self, i)
   end
 end
 
-local function serve_client(self, client, now)
+local function converse(self, client, now)
   if not receive(self, client) then return false end
   if client.session then
-    if not pcall(show, self, client, now) then client.ends = true end -- the space is closed
+    show(self, client, now)
   elseif now > client.deadline then
     return false
   end
   return transmit(client)
+end
+
+-- Whether the connection stays. An error here is not the host's to mend (the space is closed, a file of the page is
+-- missing): who has asked for something is told, and a stream ends.
+local function serve_client(self, client, now)
+  local ok, result = pcall(converse, self, client, now)
+  if ok then return result end
+  if client.session or client.ends then return false end
+  return (pcall(respond, client, 503, "text/plain", tostring(result) .. "\n"))
 end
 
 local function accept_all(self, now)
@@ -145,6 +153,7 @@ local function accept_all(self, now)
 end
 
 --- Accepts, reads and writes without blocking. To be called once in each iteration of the host's loop.
+-- It raises an error for a server that is closed, and for nothing else: a page of a closed space is told 503.
 -- @return the number of open pages
 function Server:poll()
   if not self.listener then error("attempt to use a closed server", 2) end

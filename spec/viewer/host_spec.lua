@@ -2,11 +2,14 @@
 local aoi = require "aoi"
 
 describe("the viewer's host in skynet", function()
-  local host, started, kept
+  local host, started, kept, dispatch
   before_each(function()
     kept, started = package.loaded.skynet, {}
     package.loaded.skynet = {
-      getenv = function() return nil end, self = function() return 1 end, register_protocol = function() end,
+      getenv = function() return nil end, self = function() return 1 end,
+      register_protocol = function(protocol) dispatch = protocol.dispatch end,
+      now = function() return 0 end, hpc = function() return 0 end, fork = function() end,
+      pack = function(...) return { n = select("#", ...), ... } end, ret = function(answer) return answer end,
       newservice = function(...)
         started[#started + 1] = { ... }
         return 42
@@ -54,5 +57,29 @@ describe("the viewer's host in skynet", function()
     assert.equal("http://127.0.0.1:8700/?token=12345678", view.url)
     assert.same({ { "aoi/skynet/viewer_service", 1, "127.0.0.1", 8700, "12345678" } }, started)
     assert.same({ pages = 0, frames = 0, seconds = 0 }, view:stats())
+  end)
+
+  it("answers what fails, and raises nothing into the service", function()
+    local spaces = { good = aoi.new(), closed = aoi.new() }
+    local answers = {}
+    package.loaded.skynet.ret = function(answer) answers[#answers + 1] = answer end
+    host.serve(function(name) return spaces[name] or error "no such thing" end, { port = 8700 })
+    local function request(...)
+      dispatch(1, 42, ...)
+      return answers[#answers]
+    end
+    spaces.closed:close()
+    for _, case in ipairs { { "closed", "attempt to use a closed space" }, { "other", "no such thing" } } do
+      local answer = request("open", case[1])
+      assert.is_nil(answer[1])
+      assert.truthy(answer[2]:find(case[2], 1, true), answer[2])
+    end
+    local session = request("open", "good")[1]
+    assert.is_string(request("frame", session)[1])
+    spaces.good:close()
+    assert.is_nil(request("frame", session)[1])
+    request("close", session)
+    assert.is_nil(request("frame", session)[1])
+    assert.equal(7, #answers)
   end)
 end)

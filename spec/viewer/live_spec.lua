@@ -182,6 +182,44 @@ describe("a server", function()
     assert.equal(0, server:poll())
   end)
 
+  -- What fails for one page is told to that page: a status with the error, or the end of its stream.
+  for _, case in ipairs {
+    { "the space is closed", "/stream?key=b", "attempt to use a closed space", function() space:close() end },
+    { "a session cannot begin", "/stream?key=b", "no memory",
+      function() return Session, "new", function() error "no memory" end end },
+    { "a file of the page is missing", "/", "not installed",
+      function() return gate, "page", function() error "not installed" end end },
+    { "a frame cannot be made", "/", "<!doctype html>",
+      function() return Session, "frame", function() error "no memory" end end },
+    { "a selection cannot be taken", "/look?key=a", "no memory",
+      function() return Session, "receive", function() error "no memory" end end },
+    { "a frame cannot be sent", "/", "<!doctype html>",
+      function() return gate, "event", function() error "no memory" end end },
+    { "a socket raises", "/look?key=a", "204 No Content", function()
+      return server.clients[1], "socket", setmetatable({ close = function() end }, { __index = error })
+    end },
+  } do
+    it("does not raise into the host's loop where " .. case[1], function()
+      if not has_socket then return pending "LuaSocket is not installed" end
+      local stream = connect()
+      stream:send(get "/stream?key=a")
+      hear(stream, "\n\n")
+      local place, name, other = case[4]()
+      local kept = place and place[name]
+      if place then place[name] = other end
+      local ok, heard = pcall(ask, get(case[2]))
+      if place == Session or place == gate then place[name] = kept end
+      assert.is_true(ok, heard)
+      assert.truthy(heard:lower():find(case[3]:lower(), 1, true), heard)
+      if place then -- and it goes on
+        local later = connect()
+        later:send(get "/stream?key=c")
+        hear(later, "\n\n")
+      end
+      assert.is_true(server:poll() <= 2)
+    end)
+  end
+
   it("does not wait for a page that does not read", function()
     tools.need "LuaSocket"
     for id = 2, 3000 do space:enter(id, id, 0) end

@@ -25,7 +25,8 @@ function viewer.serve(space, options) end
 ---@class aoi.ViewerServer
 local ViewerServer = {}
 
---- Does what is to be done now, and never waits: once in each loop of the host.
+--- Does what is to be done now, and never waits: once in each loop of the host. Only a closed server is an error; where
+--- the space is closed, pages are told so.
 ---@return integer watchers how many pages look
 function ViewerServer:poll() end
 

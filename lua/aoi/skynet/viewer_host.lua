@@ -42,18 +42,17 @@ function CMD.open(view, name)
   return view.number
 end
 
--- Returns blocks, false if there is no change, nil if the session has ended; and the time until the next frame.
+-- Returns blocks, false if there is no change, nil if the session has ended; and the time until the next frame. Raises
+-- an error if the space is closed; the viewer's service then closes the session.
 function CMD.frame(view, number, query)
   local it = view.sessions[number]
   if not it then return nil end
   it.asked = skynet.now()
   if query then it.session:receive(query) end
   local start = skynet.hpc()
-  local ok, bytes = pcall(it.session.frame, it.session, skynet.now() / 100)
+  local bytes = it.session:frame(skynet.now() / 100)
   view.seconds, view.frames = view.seconds + (skynet.hpc() - start) / 1e9, view.frames + 1
-  if ok then return bytes or false, it.session:pause(view.interval) end
-  CMD.close(view, number) -- the space is closed
-  return nil
+  return bytes or false, it.session:pause(view.interval)
 end
 
 function CMD.close(view, number)
@@ -62,13 +61,19 @@ function CMD.close(view, number)
   if it then it.session:close() end
 end
 
+-- An error is an answer: nil and the reason.
+local function reply(ok, ...)
+  if ok then return skynet.pack(...) end
+  return skynet.pack(nil, tostring((...)))
+end
+
 local function register()
   if registered then return end
   registered = true
   require "aoi.skynet.protocol"(function(_, source, name, ...)
     local view = served[source]
     if view then
-      skynet.ret(skynet.pack(CMD[name](view, ...)))
+      skynet.ret(reply(pcall(CMD[name], view, ...)))
     else
       skynet.ret(skynet.pack(nil, "nothing is shown"))
     end
