@@ -273,8 +273,8 @@ for where, new in pairs(places) do
       end)
     end)
 
-    it("answer what is met on a way and many questions at once, with the greatest integers, too", function()
-      local most, least = math.maxinteger, math.mininteger
+    it("answer what is met on a way and many questions at once, at the greatest distances, too", function()
+      local most, least = 1 << 50, -(1 << 50)
       local function found(space)
         space:enter_many { 1, 5, 5, 2, 60, 60, 3, least, least, 4, most, most, 5, 31, 33, 6, 33, 33 } -- at a border
         space:tick()

@@ -92,7 +92,10 @@ static int m_stays(lua_State *L) {
 static int m_around(lua_State *L) {
     const world_map *m = check_map(L);
     double x = laoi_finite(L, 2), y = laoi_finite(L, 3);
-    double ex = (laoi_radius(L, 4) + m->hysteresis) * 1.000001, ey = (laoi_radius(L, 5) + m->hysteresis) * 1.000001;
+    double ex = laoi_number(L, 4), ey = laoi_number(L, 5); /* of a greatest radius and what the world adds to it */
+    if (!(ex >= 0 && ey >= 0)) return laoi_argerror(L, 4, "sizes from 0 on expected");
+    ex = (ex + m->hysteresis) * 1.000001;
+    ey = (ey + m->hysteresis) * 1.000001;
     uint32_t left = cut((x - ex) / m->tile, m->first[0], m->columns), n = 0;
     uint32_t right = cut((x + ex) / m->tile, m->first[0], m->columns);
     uint32_t low = cut((y - ey) / m->tile, m->first[1], m->rows), high = cut((y + ey) / m->tile, m->first[1], m->rows);
