@@ -4,9 +4,11 @@ if not string.pack then return pending "arguments of a world: needs string.pack 
 
 local director = require "aoi.skynet.world.director"
 local network = require "spec.world.network"
+local plain = require "aoi.skynet.world.plain"
 local recovery = require "aoi.skynet.world.recovery"
 local Shard = require "aoi.skynet.world.shard"
 local tiles = require "aoi.skynet.world.tiles"
+local wire_reference = require "spec.support.wire_reference"
 
 local PLAN = { size = 64, reach = 10, extent = 8, tile = 8, shards = { 2, 2 } }
 
@@ -130,6 +132,63 @@ describe("arguments of a world", function()
       member:tick()
     end)
     shard:check()
+  end)
+
+  it("moves and requests are of the client that sends them; others do nothing, and are counted", function()
+    local net, one = new_world()
+    local two, exchange = net:member(1), net.exchanges[1]
+    net:finish(function()
+      one:enter(1, 10, 10)
+      one:tick()
+      local shard = net.shards[(one:where(1))]
+      local function moves(member) return wire_reference.moves(member.number, 1000, 2, { 1, 12, 12 }, 1, 8, false) end
+      for _, address in ipairs { two.address, net:member(2).address, "nobody" } do
+        assert.same({ nil, "they are not its own" }, { shard:moves(moves(one), nil, address) })
+      end
+      exchange:relay_moves(two.address, shard.number, moves(one))
+      exchange:take(2, { "moves", shard.number, moves(one) })
+      exchange:take(2, { "moves", shard.number, 5 })
+      exchange:take(2, { "request", 1, shard.number, { one.number, 0, "leave", 1, n = 4 } })
+      one:tick()
+      assert.same({ 3, 10, 10 }, { exchange.counters.malformed, one:position(1) })
+      assert.is_true(shard:moves(moves(one), nil, one.address))
+      one:tick()
+      assert.same({ 12, 12 }, { one:position(1) })
+      one:close()
+      for _ = 1, 4 do two:tick() end
+      assert.same({ nil, "they are not its own" }, { shard:moves(moves(one), nil, one.address) })
+    end)
+  end)
+
+  it("a broadcast that a client misses, as it is behind, is counted and reported", function()
+    local net, one = new_world()
+    local two, exchange, heard, told = net:member(1), net.exchanges[1], {}, {}
+    two:on_broadcast(function(bytes) heard[#heard + 1] = bytes end)
+    exchange.warn = function(_, text, ...) told[#told + 1] = text:format(...) end
+    net:finish(function()
+      one:enter_many { 1, 10, 10, 2, 11, 10 }
+      two:add_node(2, 1, 5, {})
+      two:tick()
+      one:broadcast(1, "heard")
+      two:tick()
+      local stream = exchange.clients[two.number].broadcasts
+      stream.sent = stream.sent + (1 << 20)
+      one:broadcast(1, "missed")
+      two:tick()
+    end)
+    assert.same({ { "heard" }, 1 }, { heard, exchange.counters.missed })
+    assert.same({ ("service %s has fallen behind and misses a broadcast about entity 1"):format(two.address) }, told)
+  end)
+
+  it("an error of what hears of a late epoch is reported as that of any handler", function()
+    local _, world = new_world()
+    local errors, late = {}, plain.write { late = { "shard 1" }, seconds = 2 }
+    world:on_late(function(names, seconds) error(names[1] .. " for " .. seconds, 0) end)
+    assert.is_true(world:take_renewed(1, late))
+    assert.matches("shard 1 for 2", world.logged[1])
+    world:on_error(function(err) errors[#errors + 1] = err end)
+    assert.is_true(world:take_renewed(1, late))
+    assert.same({ "shard 1 for 2" }, errors)
   end)
 
   it("what hears of a late epoch is a function, what is asked for is an entity", function()

@@ -282,9 +282,9 @@ function Network:member(index)
     send = function(shard, message)
       local place = addresses[shard]
       if place then
-        post(self, address, place, function() assert(self.logics[place]:moves(message)) end)
+        post(self, address, place, function() assert(self.logics[place]:moves(message, nil, address)) end)
       else
-        post(self, address, x, exchange.relay_moves, exchange, shard, message)
+        post(self, address, x, exchange.relay_moves, exchange, address, shard, message)
       end
       return true
     end,

@@ -208,9 +208,9 @@ static int r_mover(lua_State *L) {
 
 enum { ROWS_AHEAD = 8 };
 
-/* read(bytes) or read(pointer, length): accepts the moves of a message.  Returns the number of rows, the client, the
- * batch, a flat list of the rows left to the caller (not an own entity, barred, or not finite), and their number; or
- * nil and a reason. */
+/* read(bytes, nil [, sender]) or read(pointer, length [, sender]): accepts the moves of a message, which names the sender
+ * as its client.  Returns the number of rows, the client, the batch, a flat list of the rows left to the caller (not an
+ * own entity, barred, or not finite), and their number; or nil and a reason. */
 static int r_read(lua_State *L) {
     world_router *r = world_self(L);
     size_t size = 0, misrouted = 0;
@@ -219,6 +219,7 @@ static int r_read(lua_State *L) {
     const unsigned char *bytes = laoi_message(L, 2, &size);
     const char *fault = wire_read_moves(&m, bytes, size);
     if (!fault && m.dims != dims) fault = "wrong dimensions";
+    if (!fault && !lua_isnoneornil(L, 4) && laoi_u32(L, 4) != m.link) fault = "they are not its own";
     if (fault) return laoi_refuse(L, fault);
     lua_settop(L, 3);
     lua_newtable(L);

@@ -119,6 +119,7 @@ local function start(self, shard, move, at, lost)
       return self.replace(shard, options, done) -- the new instance has died as it began
     end
     one.ready = true
+    self.send_shard(shard, "admit", self.by_address)
     send_orders(self, shard, entered, at)
   end
   self.replace(shard, options, done)

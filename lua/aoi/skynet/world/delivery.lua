@@ -40,8 +40,15 @@ end
 local function deliver_messages(self, number, epoch, messages)
   local client, packets = self.clients[number], {}
   for _, message in ipairs(messages) do
-    if wire.head(message) == wire.BROADCAST then message = streams.broadcast(client, message) end
-    if message then self:post_to(number, message) end
+    local is_broadcast = wire.head(message) == wire.BROADCAST
+    local fits = is_broadcast and streams.broadcast(client, message) or not is_broadcast and message
+    if fits then
+      self:post_to(number, fits)
+    else
+      self.counters.missed = self.counters.missed + 1
+      self.warn("broadcast", "service %s has fallen behind and misses a broadcast about entity %d",
+        self.name_of(client.address), (wire.read_broadcast(message)))
+    end
   end
   local list = messages.packets or {}
   for i = 1, #list, 2 do

@@ -32,6 +32,7 @@ local changes = require "aoi.skynet.world.changes"
 local directory = require "aoi.skynet.world.directory"
 local delivery = require "aoi.skynet.world.delivery"
 local director = require "aoi.skynet.world.director"
+local failures = require "aoi.skynet.failures"
 local late = require "aoi.skynet.world.late"
 local members = require "aoi.skynet.world.members"
 local streams = require "aoi.skynet.streams"
@@ -50,19 +51,22 @@ local KEEP_ORDERS = 30       -- epochs for which an obeyed order is kept
 -- options, done): starts another instance, with options of Shard.new, and calls done(true) or done(false, reason)
 -- later; interrupt(shard): ends an instance here that loops; address_of(shard): of a shard here; call(process, batch,
 -- done): as of Line.new; on_end(reason); now() in seconds; interval in seconds; window, patience, silence; say(text):
--- writes to the log. Optional: on_epoch(epoch, seconds, closing, waiting, applying), all in seconds.
+-- writes to the log. Optional: on_epoch(epoch, seconds, closing, waiting, applying), all in seconds;
+-- name_of(address): for messages.
 function Exchange.new(options)
   local self = setmetatable({
     phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0, foreign = 0,
+    say = function() end, name_of = tostring,
     inbox = {}, ticks = {}, relays = {}, relay_key = 0, mail = {}, resuming = {}, closed = false,
     entries = {}, new_entries = {},
     fallen = {}, gone = {}, awaited = {}, orders = {}, known = {}, order_count = 0, most_deaths = 8, covered = {},
     counters = {
       epochs = 0, messages = 0, bytes = 0, overruns = 0, resyncs = 0, events = 0, wait_seconds = 0, wait_max = 0,
-      epoch_seconds = 0, epoch_max = 0,
+      epoch_seconds = 0, epoch_max = 0, missed = 0, malformed = 0,
     },
   }, Exchange)
   for name, value in pairs(options) do self[name] = value end
+  self.warn = failures.rate_limited(self.say, self.now)
   self.send_shard = function(shard, ...) -- the next poll removes a dead shard
     if options.send_shard(shard, ...) == nil then self.fallen[shard] = true end
   end
@@ -268,7 +272,7 @@ end
 
 local function stepped(self, ok, ...)
   if ok then return ... end
-  if self.say then self.say((...)) end
+  self.say((...))
   local reason = "the exchange of this process has failed"
   if not pcall(self.finish, self, reason, true) then self.on_end(reason) end
 end
@@ -344,6 +348,7 @@ function Exchange:join(address)
   until not self.clients[number] and not self.gone[number]
   self.by_address[address] = number
   self.clients[number] = streams.begin { address = address, behind = false, left = {} }
+  changes.send_all(self, "admit", { [address] = number })
   return number
 end
 
@@ -460,10 +465,20 @@ function Exchange:relay(reply, shard, ...)
   self.lines[process]:send { "request", self.relay_key, shard, table.pack(...) }
 end
 
---- Moves of a client here for a shard of another process. Returns true, nil where the world is closed.
-function Exchange:relay_moves(shard, message)
+-- Whether a message of moves names a client for which is_its(number) is true. Reports others.
+local function is_sender(self, message, source, is_its)
+  local kind, _, number = wire.head(type(message) == "string" and message or "")
+  if kind == wire.MOVES and is_its(number) then return true end
+  self.counters.malformed = self.counters.malformed + 1
+  self.warn("moves", "bad moves from %s: they are not its own", source)
+end
+
+--- Moves of the client at that address, for a shard of another process. Returns true, nil where the world is closed.
+function Exchange:relay_moves(address, shard, message)
   local line = self.lines[self.hosts[shard]]
   if self.closed then return nil end
+  local function is_its(number) return number == self.by_address[address] end
+  if not is_sender(self, message, self.name_of(address), is_its) then return true end
   if self.hosts[shard] == self.here then
     self.send_shard(shard, "moves", message)
   elseif line then
@@ -489,17 +504,27 @@ function TAKE.restored(self, process, epoch) self.whole[process] = epoch end
 
 TAKE.gone = members.vote
 
+local function is_of(process, number) return math.type(number) == "integer" and (number >> 24) + 1 == process end
+
+function TAKE.moves(self, process, shard, message)
+  local name = self.processes[process].name
+  if is_sender(self, message, name, function(number) return is_of(process, number) end) then
+    changes.take_moves(self, shard, message)
+  end
+end
+
 function TAKE.request(self, process, key, shard, arguments)
   local function reply(...)
     if self.closed or not self.lines[process] then return end
     self.lines[process]:send { "answer", key, table.pack(...) }
   end
+  if not is_of(process, arguments[1]) then return reply(false, 0, "it is no client of that process") end
   if not changes.takes_part(self, shard, self.epoch + 1) then return reply(nil) end
   self.send_shard(shard, "request", reply, table.unpack(arguments, 1, arguments.n))
 end
 
 -- Items that mean the same from any process.
-local TAKE_ANY = { mail = put_mail, moves = changes.take_moves, dead = changes.take_dead, proposal = director.take,
+local TAKE_ANY = { mail = put_mail, dead = changes.take_dead, proposal = director.take,
                    order = Exchange.obey, alive = function() end }
 
 function TAKE_ANY.answer(self, key, results)

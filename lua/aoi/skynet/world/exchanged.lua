@@ -14,6 +14,7 @@ local core = require "skynet.core"
 local argument = require "aoi.skynet.argument"
 local Exchange = require "aoi.skynet.world.exchange"
 local changes = require "aoi.skynet.world.changes"
+local failures = require "aoi.skynet.failures"
 local director = require "aoi.skynet.world.director"
 local Line = require "aoi.skynet.world.line"
 local members = require "aoi.skynet.world.members"
@@ -31,6 +32,8 @@ local ptype
 local CMD = {}
 
 local function now() return skynet.hpc() / 1e9 end
+
+local warn = failures.rate_limited(skynet.error, now)
 
 local function new_boot()
   return ("%x-%x-%x"):format(os.time(), skynet.hpc(), math.random(0) & 0xffffffff)
@@ -140,7 +143,7 @@ local function run(state)
     end,
     address_of = function(shard) return world.addresses[shard] end,
     post = function(address, message) return core.send(address, ptype, 0, message) end,
-    say = function(text) skynet.error(("aoi: world '%s': %s"):format(name, text)) end,
+    say = function(text) skynet.error(("aoi: world '%s': %s"):format(name, text)) end, name_of = skynet.address,
     on_end = function(reason)
       skynet.error(("aoi: world '%s' has ended: %s"):format(name, reason))
       end_world(reason)
@@ -266,6 +269,7 @@ end
 
 --- A process asks its director, and gets the list of processes when all have come.
 function CMD.join(_, node, boot)
+  if type(node) ~= "string" or type(boot) ~= "string" then return { refused = "no name and boot id of a process" } end
   if not world or world.reason then return { wait = true } end
   if world.exchange and world.started then return admit(node, boot) end
   local index = world.founder and members.index_of(world.processes, node)
@@ -297,6 +301,7 @@ end
 
 --- Takes the name; if another service has it, this one ends.
 function CMD.begin(_, word)
+  if name then return end
   name = word
   skynet.register("." .. SCOPE .. name)
   if skynet.localname("." .. SCOPE .. name) ~= skynet.self() then skynet.timeout(0, skynet.exit) end
@@ -361,7 +366,7 @@ function CMD.measured()
   return list
 end
 
---- Ends the world in every process.
+--- Ends the world in every process: aoi.stop.
 function CMD.shutdown(_, reason)
   if world then finish(reason or "it was closed") end
   return true
@@ -370,15 +375,40 @@ end
 local LATER = {} -- requests that are answered later, by reply(...)
 
 --- A request of an operator: as of director.move.
-function LATER.move(reply, what, ...) director.move(world.exchange, what, reply, ...) end
+function LATER.move(reply, _, what, ...) director.move(world.exchange, what, reply, ...) end
 
 function LATER.tick(reply) world.exchange:tick(reply) end
 
-function LATER.relay(reply, ...) world.exchange:relay(reply, ...) end
+function LATER.relay(reply, source, shard, number, ...)
+  if world.exchange.by_address[source] ~= number then return reply(false, 0, "the world is closed") end
+  world.exchange:relay(reply, shard, number, ...)
+end
 
--- Methods of the exchange that its shards call, and those that clients call: none is called before the exchange exists.
-local OF_SHARDS = { parts = "parts", mail = "mailed", failed = "failed" }
-local OF_CLIENTS = { moves = "relay_moves", foreign_handle = "foreign_handle", addresses = "addresses" }
+function CMD.moves(...) return world.exchange:relay_moves(...) end
+
+function CMD.foreign_handle(_, ...) return world.exchange:foreign_handle(...) end
+
+function CMD.addresses(_, ...) return world.exchange:addresses(...) end
+
+for verb, method in pairs { parts = "parts", mail = "mailed", failed = "failed" } do
+  CMD[verb] = function(_, ...) world.exchange:step(Exchange[method], world.exchange, ...) end
+end
+
+-- Who may send a verb: "client": a service that has opened the world here; "shard": the shard here that it names first;
+-- any service, also of another process, where it is not listed.
+local SENDER = {
+  parts = "shard", mail = "shard", failed = "shard", moves = "client", foreign_handle = "client", addresses = "client",
+  move = "client", tick = "client", relay = "client", around = "client", map = "client", measured = "client",
+  shutdown = "client",
+}
+
+local function may_send(source, verb, shard)
+  if not (CMD[verb] or LATER[verb]) then return false end
+  if not SENDER[verb] then return true end
+  if not world or not world.exchange then return false end
+  if SENDER[verb] == "shard" then return world.addresses[shard] == source end
+  return world.exchange.closed or world.exchange.by_address[source] ~= nil
+end
 
 local function answer(session, ...)
   if session ~= 0 then skynet.ret(skynet.pack(...)) end
@@ -397,14 +427,12 @@ end)
 
 skynet.start(function()
   skynet.dispatch("lua", function(session, source, verb, ...)
-    local exchange = world and world.exchange
-    if LATER[verb] then
+    if not may_send(source, verb, ...) then
+      warn("verb", "aoi: %s may not send '%s' to a world", skynet.address(source), tostring(verb))
+      if session ~= 0 then skynet.response()(false) end
+    elseif LATER[verb] then
       local response = skynet.response()
-      LATER[verb](function(...) response(true, ...) end, ...)
-    elseif OF_SHARDS[verb] then
-      answer(session, exchange:step(exchange[OF_SHARDS[verb]], exchange, ...))
-    elseif OF_CLIENTS[verb] then
-      answer(session, exchange[OF_CLIENTS[verb]](exchange, ...))
+      LATER[verb](function(...) response(true, ...) end, source, ...)
     else
       answer(session, CMD[verb](source, ...))
     end

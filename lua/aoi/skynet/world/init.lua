@@ -233,7 +233,11 @@ return function(connect)
       for _, address in pairs(info.addresses) do watch_calls(address) end
     end)
     opened[name] = new_member(client, exchange, name, info)
-    if saved and info.begins then snapshot.bring(opened[name], saved) end
+    if saved and info.begins then
+      snapshot.bring(opened[name], saved)
+    elseif saved then
+      skynet.error(("aoi: world '%s' runs already: what option 'restore' reads is not used"):format(name))
+    end
     return opened[name]
   end
 

@@ -51,7 +51,7 @@ function late.watch(self)
   self.waited = self.waited + since
   if self.waited < math.max(LEAST, LOOPS * self.patience) then return end
   for shard in pairs(self.awaited) do
-    if self.say then self.say(("shard %d has not answered for %d s, and is ended"):format(shard, self.waited)) end
+    self.say(("shard %d has not answered for %.0f s, and is ended"):format(shard, self.waited))
     self.interrupt(shard)
     self.fallen[shard] = true
   end

@@ -135,7 +135,7 @@ function members.lose(self, index, reason, answer)
   if self.closed or self.missing[index] then return end
   if answer and answer.dropped then return end_here(self) end
   if answer and answer.early then return self:finish("the others do not know this process", true) end
-  if self.say then self.say(("process '%s' is gone: %s"):format(self.processes[index].name, reason)) end
+  self.say(("process '%s' is gone: %s"):format(self.processes[index].name, reason))
   local line = self.lines[index]
   self.missing[index], line.votes[self.here], line.proven = reason, true, answer and answer.again
   report_gone(self, index)

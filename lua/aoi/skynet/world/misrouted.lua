@@ -101,6 +101,15 @@ function misrouted.again(self, client, batch, id, ...)
   if not is_done then misrouted.move(self, client, batch, 0, id, ...) end
 end
 
+--- Forgets what has been handed over some epochs ago.
+function misrouted.forget_old(self)
+  local old = self.applied - misrouted.REMEMBERS
+  for id, moved in pairs(self.moved) do
+    if moved.epoch < old then self.moved[id] = nil end
+  end
+  followers.forget_old(self, old)
+end
+
 function misrouted.retry(self)
   local early = self.early
   self.early = {}

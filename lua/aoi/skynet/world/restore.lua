@@ -349,7 +349,7 @@ function restore.renewed(self, epoch, bytes)
   local change, reason = plain.read(bytes)
   if not change then return nil, reason end
   if change.late then
-    if self.late_handler then self.late_handler(change.late, change.seconds) end
+    if self.late_handler then failures.run(self.client, self, self.late_handler, change.late, change.seconds) end
     return true
   end
   for shard, place in pairs(change.places) do

@@ -35,6 +35,7 @@ local followers = require "aoi.skynet.world.followers"
 local log = require "aoi.skynet.world.log"
 local outlet = require "aoi.skynet.world.outlet"
 local recovery = require "aoi.skynet.world.recovery"
+local senders = require "aoi.skynet.world.senders"
 local snapshot = require "aoi.skynet.world.snapshot"
 local misrouted = require "aoi.skynet.world.misrouted"
 local targets = require "aoi.skynet.world.targets"
@@ -47,7 +48,7 @@ local world = require "aoi.skynet.native" "world"
 local MOVE, NEAR, FAR, GONE, ENTER, KIND = 1, 2, 3, 4, 5, 6
 
 local Shard = {}
-Shard.__index = Shard
+Shard.__index, Shard.admit = Shard, senders.admit
 coming(Shard)
 
 --- options: number; plan, from tiles.plan; engine, dimensions, cell, sight. Optional: clock() in seconds; log(epoch,
@@ -71,7 +72,7 @@ function Shard.new(options)
     traits = {}, trait_changes = {},
     clock = options.clock or os.clock, log = options.log, new_sync = require("aoi.sync").new,
     warn = options.warn or function() end,
-    ents = {}, recs = {}, moved = {}, sent_on = {},
+    ents = {}, recs = {}, moved = {}, sent_on = {}, number_of = {}, address_of = {},
     life = {}, holder = {}, client_of = {}, claims = {}, departed = {},
     last_life = (options.term or 0) << 24 & 0xffffffff,
     closed = options.epoch or 0, applied = options.epoch or 0,
@@ -147,12 +148,13 @@ end
 
 -- Moves -------------------------------------------------------------------------------------------------------------
 
---- A client's message of moves (src/skynet/wire_outbox.h): a string, or a pointer and its length. Returns true, or nil
--- and a reason. Rows that the router does not accept go to misrouted.lua.
-function Shard:moves(message, size)
+--- A client's message of moves (src/skynet/wire_outbox.h): a string, or a pointer and its length. address: of the
+-- client that has sent it; nil: an exchange has, which has checked it. Returns true, or nil and a reason. Rows that the
+-- router does not accept go to misrouted.lua.
+function Shard:moves(message, size, address)
   if self.shut then return true end
   local started = self.clock()
-  local n, client, batch, rows, count = self.router:read(message, size)
+  local n, client, batch, rows, count = self.router:read(message, size, address and senders.number(self, address))
   if not n then return nil, client end
   self.counters.moves = self.counters.moves + n
   local values = self.dimensions + 1
@@ -189,6 +191,7 @@ end
 
 local function end_client(self, client)
   self.ended_clients[#self.ended_clients + 1] = client
+  senders.forget(self, client)
   directory.end_client(self, client)
   for _, id in ipairs(clients.entities(self, client)) do self.sent_on[id] = nil end
   commands.helpers.end_client(self, client)
@@ -508,15 +511,6 @@ function Shard:read_parts(list)
   return parts
 end
 
-local function forget_moved(self)
-  local old = self.applied - misrouted.REMEMBERS
-  directory.forget_departed(self)
-  for id, moved in pairs(self.moved) do
-    if moved.epoch < old then self.moved[id] = nil end
-  end
-  followers.forget_old(self, old)
-end
-
 --- Applies the closed epoch. list: the parts that shards have made for this one; unsure, begins_empty: see
 -- recovery.begin. Returns the messages for clients, as outlet.drain has them, and the number of events. An error in
 -- here leaves the shard inconsistent: its service ends, and it gets a successor.
@@ -560,7 +554,10 @@ function Shard:apply(number, list, unsure, begins_empty)
     misrouted.move(self, row.client, row.batch, row.hops, row.id, row.x, row.y, row.z)
   end, self)
   misrouted.retry(self)
-  if number % 50 == 0 then forget_moved(self) end
+  if number % 50 == 0 then
+    misrouted.forget_old(self)
+    directory.forget_departed(self)
+  end
   run_queue(self)
   return mail, events
 end

@@ -2,9 +2,11 @@
 -- in each epoch and gets "parts" and "mail". Clients send requests and moves. The logic is in aoi.skynet.world.shard.
 
 local skynet = require "skynet"
+local failures = require "aoi.skynet.failures"
 local Shard = require "aoi.skynet.world.shard"
 local is_dead = require "aoi.skynet.world.is_dead"
 local protocol = require "aoi.skynet.protocol"
+local senders = require "aoi.skynet.world.senders"
 
 local shard, exchange
 local CMD = {}
@@ -51,12 +53,16 @@ function CMD.order(_, ...) shard:order(...) end
 
 function CMD.begin_directory(_, rows) shard:begin_directory(rows) end
 
-local function moves(message, size)
-  local ok, reason = shard:moves(message, size)
-  if not ok then skynet.error(("aoi: bad moves: %s"):format(reason)) end
+local warn = failures.rate_limited(skynet.error, function() return skynet.now() / 100 end)
+
+local function moves(source, message, size)
+  local ok, reason = shard:moves(message, size, source ~= exchange and source or nil)
+  if not ok then warn("moves", "aoi: bad moves from %s: %s", skynet.address(source), reason) end
 end
 
-function CMD.moves(_, message) moves(message) end
+CMD.moves = moves
+
+function CMD.admit(_, numbers) shard:admit(numbers) end
 
 function CMD.shutdown(_, replaced)
   if shard then shard:shutdown(replaced) end
@@ -64,13 +70,17 @@ function CMD.shutdown(_, replaced)
 end
 
 -- Moves are read in place: the pointer is valid until this returns.
-protocol(function(_, _, message, size) moves(message, size) end, function(message, size) return message, size end)
+protocol(function(_, source, message, size) moves(source, message, size) end,
+  function(message, size) return message, size end)
 
 skynet.start(function()
   skynet.dispatch("lua", function(session, source, name, ...)
-    if name == "request" then
+    if name == "request" and shard and (source == exchange or senders.number(shard, source) == (...)) then
       local response, client, after = skynet.response(), ...
       return shard:request(client, after, function(...) response(true, ...) end, select(3, ...))
+    elseif not CMD[name] or exchange and source ~= exchange and name ~= "alive" then
+      warn("verb", "aoi: %s may not send '%s' to a shard", skynet.address(source), tostring(name))
+      return session ~= 0 and skynet.response()(false)
     end
     local result = CMD[name](source, ...)
     if session ~= 0 then skynet.ret(skynet.pack(result)) end
