@@ -12,9 +12,9 @@ extern "C" {
  * answers questions about the last `ticks` ticks.  It belongs to its space, which frees it when the space closes; a
  * space may have several.  Snapshots and journals do not contain it.
  *
- * Cost of a tick: some 5 ns for each entity that has moved since the last one, 10 to 25 after the first
- * aoi_history_near, none for others.  A question costs two to three times aoi_near.  Memory: about 100 bytes an entity,
- * and a position for each tick of those that have moved within these ticks. */
+ * Cost of a tick: some 5 ns for each entity that has moved since the last one, none for others.  A question costs what
+ * aoi_near costs in the box grown by the longest steps since, and 1 ns a tick.  Memory: about 100 bytes an entity, and a
+ * position for each tick of those that have moved within these ticks. */
 typedef struct aoi_history aoi_history;
 
 enum { AOI_MOST_TICKS = 1 << 20 };

@@ -88,8 +88,8 @@ for _, engine in ipairs(aoi.engines()) do
     local both = pair.both
     for id = 1, PEOPLE do both("enter", id, random(9), random(9)) end
     for id = PEOPLE, 1, -1 do pair.watch(id, 1, { radius = 1, mask = 1 }) end
-    for size = 1, 22 do both("set_radius", size, 1, 16 ^ size) end
-    for size = 1, 22 do both("set_radius", size, 1, 1) end
+    for size = 1, 24 do both("set_radius", size, 1, 4 ^ size) end
+    for size = 1, 24 do both("set_radius", size, 1, 1) end
     for i = 1, PEOPLE do
       local x, y = pair.one.space:position(i)
       both("move", i, x + random(5) - 3, y + random(5) - 3)

@@ -30,9 +30,6 @@ static inline int32_t aoi_cell_number(double v, double inverse) {
         int32_t i = (int32_t)k;
         return i - (k < i); /* floor */
     }
-    if (v > DBL_MAX)
-        return aoi_cell_number(DBL_MAX, inverse); /* a bound that overflowed is no farther than the points */
-    if (v < -DBL_MAX) return aoi_cell_number(-DBL_MAX, inverse);
     return k > 0 ? AOI_CELL_MOST : -AOI_CELL_MOST;
 }
 

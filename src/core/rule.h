@@ -76,10 +76,9 @@ AOI_INLINE aoi_zone aoi_zone_grown(int dims, int shape, const aoi_area_record *a
 }
 
 /* Half-extent of a box that holds everything within a leave radius.  For a square that is exactly the radius.  A ball
- * is rounded outwards: dx is rounded, and its square may underflow to 0 or overflow to infinity. */
+ * is rounded outwards: dx is rounded, and its square may underflow to 0. */
 static inline double aoi_outer_extent(int shape, double keep) {
     if (shape == AOI_SQUARE) return keep;
-    if (isinf(keep * keep)) return INFINITY;
     return fmax(keep, 1e-150) * (1 + 0x1p-40);
 }
 

@@ -84,7 +84,7 @@ static void polygon_reach(const aoi_area_record *a, double *reach) {
     double most[2], flattest;
     measure_polygon(a->shape, most, &flattest);
     double size = fmax(most[0], most[1]), room = size * 0x1p-40 + 0x1p-1074 / flattest;
-    for (int i = 0; i < 2; i++) reach[i] = size > 1e150 ? INFINITY : fmax(most[i] + room, 1e-150); /* no overflow */
+    for (int i = 0; i < 2; i++) reach[i] = fmax(most[i] + room, 1e-150);
     double far = a->shape->farthest * (1 + 0x1p-19) + room;
     if (size > 1e-30 && 3.2 * far * far < 4 * reach[0] * reach[1]) /* a float has far, and a double its square */
         reach[0] = reach[1] = far;                                 /* a circle is smaller: see aoi_is_round() */
@@ -192,11 +192,11 @@ static double side_distance(const double *a, const double *b, double length) {
     return sqrt(x * x + y * y);
 }
 
-/* Every place counts as beside a side that is too far or too flat for floats, and none beside a lane without a side. */
+/* Every place counts as beside a side that is too flat for floats, and none beside a lane without a side. */
 static void fill_sides(aoi_shape *p) {
     double most[2], flattest;
     measure_polygon(p, most, &flattest);
-    bool measured = fmax(most[0], most[1]) < 1e15 && flattest > 0x1p-1000;
+    bool measured = flattest > 0x1p-1000;
     p->nearest = measured ? INFINITY : 0;
     p->farthest = measured ? 0 : INFINITY;
     for (uint32_t i = 0, j = p->corners - 1; i < (p->corners + 3) / 4 * 4; j = i++) {
@@ -256,8 +256,6 @@ static void resolve_other(int dims, const aoi_area *a, aoi_shape *p, aoi_area_st
     p->height = (box ? p->extents[2] : p->half_height) + p->margin;
     out->area = (aoi_area_record){.radius = radius, .keep = radius, .shape = p};
     shape_classes[a->shape].reach(&out->area, out->reach);
-    if (isinf(out->reach[1])) out->reach[0] = INFINITY; /* unbounded on one axis: unbounded */
-    if (isinf(out->reach[0])) out->reach[1] = INFINITY;
     out->margined = p->margin > 0;
 }
 

@@ -168,7 +168,7 @@ static inline bool aoi_is_bounded(const aoi_node_record *n) {
  * none. */
 static inline double aoi_inner_extent(int dims, int shape, double radius) {
     if (shape == AOI_SQUARE) return radius;
-    if (dims == 3 || !(radius > 1e-150) || isinf(radius * radius)) return -1;
+    if (dims == 3 || !(radius > 1e-150) || isinf(radius)) return -1;
     return radius * (0.70710678118654752 * (1 - 0x1p-40));
 }
 

@@ -24,7 +24,7 @@ typedef struct sweep {
     double d[3], a, radius;
 } sweep;
 
-/* Whether the ball touches the target, and when.  *t is negative only if b*b overflows: then it is -INFINITY. */
+/* Whether the ball touches the target, and when. */
 static bool touches(const sweep *w, const double *target, double radius, double *t) {
     double m[3] = {w->from[0] - target[0], w->from[1] - target[1], w->dims == 3 ? w->from[2] - target[2] : 0};
     AOI_PRODUCT rr = radius * radius;
@@ -39,16 +39,14 @@ static bool touches(const sweep *w, const double *target, double radius, double 
     return *t <= 1;
 }
 
-/* The distance from the path within which targets may be touched; INFINITY if a product may overflow. */
+/* The distance from the path within which targets may be touched. */
 static double sweep_room(const sweep *w) {
     double length = sqrt(w->a), reach = w->radius + (length + w->radius) * 0x1p-22;
-    if (!(length * w->radius < 1e140) || !(reach < 1e140)) return INFINITY;
     return w->a > 0 ? reach + sqrt(1e-322 / w->a) : fmax(reach, 1e-150);
 }
 
 static void find_swept(aoi_space *s, const sweep *w, const double *to) {
     double reach = sweep_room(w), lo[2], hi[2];
-    if (s->larges.count && !(w->a < 1e80)) reach = INFINITY;
     for (int i = 0; i < 2; i++) {
         lo[i] = fmin(w->from[i], to[i]) - reach;
         hi[i] = fmax(w->from[i], to[i]) + reach;

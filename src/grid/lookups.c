@@ -34,7 +34,6 @@ static aoi_borders grid_grown_borders(const aoi_borders *b, double extent, doubl
     for (int a = 0; a < 2; a++) {
         r.enter_min[a] = b->enter_min[a] > 0 ? fmax(b->enter_min[a] + inner - away, 0) : 0;
         r.leave_max[a] = b->leave_max[a] + extent + away;
-        if (!(r.leave_max[a] < 1e100)) r.leave_max[a] = INFINITY; /* squares may overflow: all is inside */
     }
     return r;
 }

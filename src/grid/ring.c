@@ -79,9 +79,9 @@ aoi_ring aoi_ring_of_move(const double *from, const double *to, const aoi_border
     double far = fmax(aoi_magnitude(from), aoi_magnitude(to));
     double safe = aoi_ring_margin(far + aoi_magnitude(b->leave_max));
     for (int a = 0; a < 2; a++) {
-        double half = fabs(to[a] / 2 - from[a] / 2); /* halves first: the sum might overflow */
+        double half = fabs(to[a] - from[a]) / 2;
         double enter = b->round ? b->enter_min[0] * 0.7071 : b->enter_min[a];
-        q.center[a] = to[a] / 2 + from[a] / 2;
+        q.center[a] = (to[a] + from[a]) / 2;
         q.outer[a] = b->leave_max[a] + half + safe;
         q.inner[a] = solid ? -1 : enter - half - safe;
     }
@@ -103,9 +103,8 @@ size_t aoi_rings_of_move(const double *from, const double *to, const aoi_borders
 aoi_ring aoi_ring_of_box(const double *lo, const double *hi) {
     aoi_ring q;
     for (int a = 0; a < 2; a++) {
-        double l = lo[a] < -DBL_MAX ? -DBL_MAX : lo[a], h = hi[a] > DBL_MAX ? DBL_MAX : hi[a];
-        q.center[a] = h / 2 + l / 2;
-        q.outer[a] = h / 2 - l / 2 + aoi_ring_margin(fmax(fabs(l), fabs(h)));
+        q.center[a] = (hi[a] + lo[a]) / 2;
+        q.outer[a] = (hi[a] - lo[a]) / 2 + aoi_ring_margin(fmax(fabs(lo[a]), fabs(hi[a])));
         q.inner[a] = -1;
     }
     return q;

@@ -90,8 +90,6 @@ static inline int64_t aoi_floor_to_int(double k) {
 static inline int64_t aoi_fixed(double scale, double v) {
     double k = v * scale;
     if (k > (double)-AOI_FIXED_MOST && k < (double)AOI_FIXED_MOST) return aoi_floor_to_int(k);
-    if (v > DBL_MAX) return aoi_fixed(scale, DBL_MAX);
-    if (v < -DBL_MAX) return aoi_fixed(scale, -DBL_MAX);
     return k > 0 ? AOI_FIXED_MOST : -AOI_FIXED_MOST;
 }
 

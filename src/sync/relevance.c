@@ -21,28 +21,15 @@
 
 #include "sync/sync.h"
 
-#define LARGE_SQUARE 0x1p1000 /* beyond these a square has left the range of doubles, or lost digits in it */
-#define SMALL_SQUARE 0x1p-900
-#define SMALLER 0x1p-560
-#define LARGER 0x1p600
-
 /* ---- distances and ranks ----------------------------------------------------------------------------------------- */
 
-/* Coordinates are multiplied by `before`, differences by `after`, two powers of two. */
-static double scaled_distance2(const aoi_client *c, uint32_t record, double before, double after) {
+double aoi_client_distance2(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
     const double *w = aoi_position_now(y->space, aoi_client_entity(c));
     const double *t = aoi_position_now(y->space, y->tracks[c->tracks[record]].entity);
     double square = 0;
-    for (int a = 0; a < y->space->world.dims; a++) {
-        double d = (t[a] * before - w[a] * before) * after;
-        square += d * d;
-    }
+    for (int a = 0; a < y->space->world.dims; a++) square += (t[a] - w[a]) * (t[a] - w[a]);
     return square;
-}
-
-double aoi_client_distance2(const aoi_client *c, uint32_t record) {
-    return scaled_distance2(c, record, 1, 1);
 }
 
 double aoi_urgency(const aoi_client *c, uint32_t record) {
@@ -51,29 +38,21 @@ double aoi_urgency(const aoi_client *c, uint32_t record) {
     return priority * (double)(uint32_t)(y->now - c->sent_at[record]);
 }
 
-/* Distances are compared as 81 d^2 of known records and 100 d^2 of new ones.  Where these leave the range of doubles
- * they are infinite or 0, and compared by squares of distances that are scaled into it. */
+/* Distances are compared as 81 d^2 of known records and 100 d^2 of new ones. */
 static aoi_pick pick_of(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
     bool known = record < c->known;
-    aoi_pick p = {.weight = aoi_track_priority(y, c->tracks[record]),
-                  .distance2 = aoi_client_distance2(c, record) * (known ? 81 : 100),
-                  .id = y->tracks[c->tracks[record]].id,
-                  .record = record,
-                  .known = known};
-    if (p.distance2 > LARGE_SQUARE || p.distance2 < SMALL_SQUARE) {
-        bool large = p.distance2 > LARGE_SQUARE;
-        p.distance2 = large ? INFINITY : 0;
-        p.scaled2 = scaled_distance2(c, record, large ? SMALLER : 1, large ? 1 : LARGER) * (known ? 81 : 100);
-    }
-    return p;
+    return (aoi_pick){.weight = aoi_track_priority(y, c->tracks[record]),
+                      .distance2 = aoi_client_distance2(c, record) * (known ? 81 : 100),
+                      .id = y->tracks[c->tracks[record]].id,
+                      .record = record,
+                      .known = known};
 }
 
 static bool pick_before(const aoi_pick *a, const aoi_pick *b) {
     if (a->weight != b->weight) return a->weight > b->weight;
     if (a->distance2 != b->distance2) return a->distance2 < b->distance2;
-    if (a->scaled2 != b->scaled2) return a->scaled2 < b->scaled2;
-    if (a->known != b->known) return a->distance2 > 0 || a->scaled2 > 0 ? b->known : a->known;
+    if (a->known != b->known) return a->distance2 > 0 ? b->known : a->known;
     return a->id < b->id;
 }
 
@@ -233,13 +212,9 @@ uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope) {
 
 static uint32_t exact_tier(const aoi_client *c, uint32_t record) {
     const aoi_tier *tiers = c->tiers->as_set;
-    double distance2 = aoi_client_distance2(c, record), scale = distance2 > LARGE_SQUARE ? SMALLER : 1;
+    const double distance2 = aoi_client_distance2(c, record);
     uint32_t tier = 0;
-    if (scale < 1) distance2 = scaled_distance2(c, record, scale, 1);
-    for (; tier + 1 < aoi_tier_count(c); tier++) {
-        double far = tiers[tier].distance * scale;
-        if (!(distance2 > far * far)) break;
-    }
+    while (tier + 1 < aoi_tier_count(c) && distance2 > tiers[tier].distance * tiers[tier].distance) tier++;
     return tier;
 }
 

@@ -171,8 +171,8 @@ typedef struct aoi_spot {
     float x, y;
 } aoi_spot;
 
-typedef struct aoi_pick {              /* a candidate record */
-    double weight, distance2, scaled2; /* scaled2: used if distance2 is infinite or 0 */
+typedef struct aoi_pick { /* a candidate record */
+    double weight, distance2;
     int64_t id;
     uint32_t record;
     bool known;
