@@ -34,12 +34,12 @@ static void grid_visit_points(void *ud, const uint32_t *refs, size_t count) {
 static void grid_visit_thick_points(void *ud, const uint32_t *refs, size_t count) {
     const grid_mover *m = ud;
     aoi_world *w = m->world;
-    uint32_t may[AOI_RING_HITS / 32];
-    may_mark_own(w, m->node, &m->move, refs, count, may);
-    for (size_t i = 0; i < count; i++)
-        if ((may[i / 32] >> i % 32 & 1) && refs[i] != m->entity &&
-            aoi_node_matches(w->nodes + m->node, w->entities[refs[i]].kind))
+    for (size_t i = 0; i < count; i++) {
+        const aoi_entity_record *target = w->entities + refs[i];
+        if (refs[i] != m->entity && aoi_node_matches(w->nodes + m->node, target->kind) &&
+            may_change_own(w, m->node, target->pos, &m->move))
             aoi_add_candidate(w, m->node, refs[i]);
+    }
 }
 
 /* Nodes around the mover. */
@@ -72,11 +72,11 @@ static inline void grid_fetch_shape(const aoi_world *w, uint32_t entity) {
     AOI_PREFETCH(p + sizeof(aoi_shape) + AOI_CACHE_LINE); /* sides of a polygon */
 }
 
-/* Adds the nodes of the mover in the layer that may change for a target. */
-AOI_INLINE void grid_add_own(const grid_mover *m, uint32_t target, uint64_t kind) {
+/* Adds the nodes of the mover in the layer, from n on, that may change for a target. */
+AOI_INLINE void grid_add_own(const grid_mover *m, uint32_t n, uint32_t next, uint32_t target, uint64_t kind) {
     aoi_world *w = m->world;
-    for (uint32_t n = m->node; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, m->level))
-        if (aoi_node_matches(w->nodes + n, kind) && may_change_own(w, n, w->entities[target].pos, &m->move))
+    for (; n != AOI_NONE; n = next, next = n == AOI_NONE ? n : aoi_next_in_level(w, w->nodes[n].next, m->level))
+        if (may_change_own(w, n, w->entities[target].pos, &m->move) && aoi_node_matches(w->nodes + n, kind))
             aoi_add_candidate(w, n, target);
 }
 
@@ -84,17 +84,19 @@ AOI_INLINE void grid_add_own(const grid_mover *m, uint32_t target, uint64_t kind
 static void grid_visit_thick_crowd(void *ud, const uint32_t *refs, size_t count) {
     const grid_mover *m = ud;
     aoi_world *w = m->world;
-    uint32_t may[AOI_RING_HITS / 32], next = AOI_NONE;
+    const uint32_t first = m->node;
+    const uint32_t second = first == AOI_NONE ? first : aoi_next_in_level(w, w->nodes[first].next, m->level);
+    uint32_t may[AOI_RING_HITS / 32];
+    const bool lanes = first != AOI_NONE && second == AOI_NONE && may_lane_sectors(w, first);
     grid_fetch_areas(w, refs, count);
-    if (m->node != AOI_NONE) {
-        may_mark_own(w, m->node, &m->move, refs, count, may);
-        next = aoi_next_in_level(w, w->nodes[m->node].next, m->level);
-    } else memset(may, 0, sizeof may);
+    if (lanes) may_mark_sectors(w, first, &m->move, refs, count, may);
     for (size_t i = 0; i < count; i++) {
         if (i + GRID_SOON < count) grid_fetch_shape(w, refs[i + GRID_SOON]);
         if (refs[i] == m->entity) continue;
         const aoi_entity_record *other = w->entities + refs[i];
-        if (next != AOI_NONE || may[i / 32] >> i % 32 & 1) grid_add_own(m, refs[i], other->kind);
+        if (!lanes) grid_add_own(m, first, second, refs[i], other->kind);
+        else if (may[i / 32] >> i % 32 & 1 && aoi_node_matches(w->nodes + first, other->kind))
+            aoi_add_candidate(w, first, refs[i]);
         uint32_t n = aoi_next_in_level(w, other->nodes, m->level);
         for (; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, m->level))
             if (aoi_node_matches(w->nodes + n, m->kind) && may_change_other(w, n, other->pos, &m->move))

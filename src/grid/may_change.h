@@ -121,8 +121,10 @@ AOI_INLINE bool may_change_other(const aoi_world *w, uint32_t node, const double
     return may_change_of(w, node, &(may_places){other, m->from, other, m->to}, m, -1);
 }
 
-/* Sets bit i if the i-th entity of a visit may change its zone for a node of the mover. */
-void may_mark_own(const aoi_world *w, uint32_t node, const may_move *m, const uint32_t *refs, size_t count,
-                  uint32_t bits[AOI_RING_HITS / 32]);
+/* Whether the node is a sector that keeps nothing, of any height. */
+bool may_lane_sectors(const aoi_world *w, uint32_t node);
+/* Sets bit i if the i-th entity of a visit may change its zone for such a node of the mover. */
+void may_mark_sectors(const aoi_world *w, uint32_t node, const may_move *m, const uint32_t *refs, size_t count,
+                      uint32_t bits[AOI_RING_HITS / 32]);
 
 #endif
