@@ -82,6 +82,7 @@ build = {
     ["aoi.skynet.world.traits"] = "lua/aoi/skynet/world/traits.lua",
     ["aoi.skynet.world.wall_list"] = "lua/aoi/skynet/world/wall_list.lua",
     ["aoi.skynet.world.watching"] = "lua/aoi/skynet/world/watching.lua",
+    ["aoi.skynet.world.windows"] = "lua/aoi/skynet/world/windows.lua",
     ["aoi.history"] = "lua/aoi/history.lua",
     ["aoi.sight"] = "lua/aoi/sight.lua",
     ["aoi.sync"] = "lua/aoi/sync.lua",

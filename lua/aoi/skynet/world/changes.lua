@@ -36,8 +36,9 @@ local members = require "aoi.skynet.world.members"
 local plain = require "aoi.skynet.world.plain"
 local tiles = require "aoi.skynet.world.tiles"
 local wall_list = require "aoi.skynet.world.wall_list"
+local windows = require "aoi.skynet.world.windows"
 
-local changes = { FOLLOWS = 8 } -- epochs for which a former instance goes on
+local changes = {}
 
 local WITHIN = 60 -- seconds: a shard that dies more than `most_deaths` times in them ends the world
 
@@ -166,7 +167,7 @@ function changes.died(self, shard)
     return self:finish(text:format(shard, self.processes[self.here].name, self.most_deaths + 1))
   end
   one.dead = true
-  if not one.retires or self.epoch < one.retires - changes.FOLLOWS then
+  if not one.retires or self.epoch < one.retires - windows.FORMER then
     changes.take_dead(self, shard, one.term)
     members.send_all(self, "dead", shard, one.term)
   end
@@ -225,7 +226,7 @@ local function move(self, shard, to, at)
     self.instances[shard], self.starting[shard] = self.starting[shard], nil
     for _, message in ipairs(self.instances[shard].moves) do self.send_shard(shard, "moves", message) end
   elseif former and not former.dead then
-    former.retires = at + changes.FOLLOWS
+    former.retires = at + windows.FORMER
   elseif former then
     self.instances[shard] = nil
   end

@@ -20,14 +20,11 @@ local members = require "aoi.skynet.world.members"
 local sorted_keys = require "aoi.sorted_keys"
 local tiles = require "aoi.skynet.world.tiles"
 local wall_list = require "aoi.skynet.world.wall_list"
+local windows = require "aoi.skynet.world.windows"
 
 local director = {}
 
 local TILES = 4    -- of a proposal
-local AHEAD = 3    -- epochs after which every process obeys an order given now
-local APART = changes.FOLLOWS + AHEAD + 2 -- epochs between two moves of shards
-
-director.AHEAD = AHEAD
 
 function director.begin(self, state)
   self.proposed, self.proposals, self.proposal_key, self.joins, self.building = {}, {}, 0, {}, {}
@@ -188,7 +185,7 @@ local function decide(self)
   end
   if next(self.missing) or self.issued == self.epoch then return nil end
   local changing = is_changing(self)
-  local settled = not changing and self.epoch > self.last_move + APART
+  local settled = not changing and self.epoch > self.last_move + windows.APART
   return fulfil(self, settled) or not changing and join(self) or settled and (rehost(self) or drained(self))
 end
 
@@ -202,7 +199,7 @@ function director.poll(self)
   if self.dropped[1] then change.gone, self.dropped = self.dropped, {} end
   if self.building[1] then change.walls, self.building = self.building, {} end
   self.issued = self.epoch
-  self:order("change", change, math.max(self.epoch + AHEAD, self.last_change + 1))
+  self:order("change", change, math.max(self.epoch + windows.AHEAD, self.last_change + 1))
 end
 
 --- Every process takes note of each change as it arrives.

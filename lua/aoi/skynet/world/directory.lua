@@ -20,12 +20,12 @@
 
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
+local windows = require "aoi.skynet.world.windows"
 local world = require "aoi.skynet.native" "world"
 
 local directory = { commands = {} }
 
 local RESTORES = 20 -- epochs in which clients restore most of the entities of a dead shard
-local ENDS_WITHIN = 3 -- epochs within which the HOME row of a life that leaves arrives
 local CMD = directory.commands
 
 function directory.home(shard, id) return world.home(id, shard.plan.shards) end
@@ -65,7 +65,7 @@ end
 local function claim(shard, client, id, holder, left)
   if left and (shard.life[id] == left.life or is_unknown(shard, id)) then
     local former = shard.holder[id]
-    shard.replaced[id] = { life = left.life, holder = former, at = shard.closed + ENDS_WITHIN,
+    shard.replaced[id] = { life = left.life, holder = former, at = shard.closed + windows.END_ROW,
                            term = not shard.lost_ids[id] and (shard.terms[former] or 0) }
   end
   shard.last_life = shard.last_life % 0xffffffff + 1

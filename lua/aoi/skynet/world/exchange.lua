@@ -36,13 +36,13 @@ local failures = require "aoi.skynet.failures"
 local late = require "aoi.skynet.world.late"
 local members = require "aoi.skynet.world.members"
 local streams = require "aoi.skynet.streams"
+local windows = require "aoi.skynet.world.windows"
 local wire = require "aoi.skynet.wire"
 
 local Exchange = {}
 Exchange.__index = Exchange
 
 local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is (process - 1) << 24 | n
-local KEEP_ORDERS = 30       -- epochs for which an obeyed order is kept
 
 --- options: plan; walls_in: the number of dimensions, nil in a world without walls; processes: by index { name, boot,
 -- since }; here: index of this process; homes[shard]: the process where each shard begins; state: from changes.state,
@@ -374,7 +374,7 @@ end
 local function drop_old_orders(self)
   local kept = {}
   for _, one in ipairs(self.orders) do
-    if one[4] > self.epoch - KEEP_ORDERS then kept[#kept + 1] = one else self.known[one[1]] = nil end
+    if one[4] > self.epoch - windows.ORDERS then kept[#kept + 1] = one else self.known[one[1]] = nil end
   end
   self.orders, self.dropped_at = kept, self.epoch
 end
@@ -393,7 +393,7 @@ end
 
 --- An order that all shards obey in the same epoch (Shard:order): `at`, or the earliest possible. Returns that epoch.
 function Exchange:order(what, value, at)
-  at = at or self.epoch + director.AHEAD
+  at = at or self.epoch + windows.AHEAD
   self.order_count = self.order_count + 1
   local key = self.here << 32 | self.order_count
   members.send_all(self, "order", key, what, value, at)

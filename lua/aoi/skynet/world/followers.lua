@@ -5,12 +5,10 @@
 --   sent_on[id][client]   the last forwarded move of that client: batch; to: a shard; epoch in which it is sent; back:
 --                         nil until the entity comes back here, then whether the move has yet to come
 
+local windows = require "aoi.skynet.world.windows"
 local world = require "aoi.skynet.native" "world"
 
 local followers = {}
-
-local WAITS = 8    -- epochs: then the move has made so many hops that it is dropped (MOST_HOPS of misrouted.lua)
-local FOLLOWS = 4  -- epochs: within these the shard that received the move still has the new owner of the entity
 
 function followers.is_later(batch, than) return (batch - than & 0xffffffff) < 0x80000000 and batch ~= than end
 
@@ -45,14 +43,14 @@ end
 --- Whether the entity has come back here, and the client's move has yet to come.
 function followers.awaits(shard, client, id)
   local row = find(shard, client, id)
-  return row and row.back and shard.applied < row.epoch + WAITS
+  return row and row.back and shard.applied < row.epoch + windows.AWAITED
 end
 
 --- At the home of the id: the shard to which the client's move was forwarded lately. The entity may have another owner
 -- by now, which the move has yet to reach.
 function followers.way(shard, client, id)
   local row = find(shard, client, id)
-  if not row or row.back ~= nil or shard.applied > row.epoch + FOLLOWS then return nil end
+  if not row or row.back ~= nil or shard.applied > row.epoch + windows.ON_ITS_WAY then return nil end
   return world.home(id, shard.plan.shards) == shard.number and row.to or nil
 end
 

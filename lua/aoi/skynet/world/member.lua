@@ -23,6 +23,7 @@ local questions = require "aoi.skynet.world.questions"
 local restore = require "aoi.skynet.world.restore"
 local taking = require "aoi.skynet.world.taking"
 local watching = require "aoi.skynet.world.watching"
+local windows = require "aoi.skynet.world.windows"
 
 local caught, results = failures.caught, methods.results
 
@@ -35,11 +36,8 @@ Member.__index = Member
 
 local MOST_TRIES = 100 -- shards asked one after the other for an entity that changes hands
 local FAST_TRIES = 20  -- the others come one an epoch, as only epochs change who has it
-local MOST_MISSES = 25 -- epochs in a row in which the home has no owner: a live client restores it within 20
-local KEEP_LEFT = 100  -- epochs for which lives are kept that this client has ended
 local MOST_LEFT = 1000 -- lives kept before old ones are dropped; later twice as many as were left then
 local MOST_FLUSHES = 4 -- in one epoch: moves of later ones wait for its end
-local MOST_HOPS = 20   -- epochs after which no move arrives that was sent before the entity left
 
 --- options: name; number of this client; shards: how many; dimensions; ask(shard, after, name, ...) waits and returns
 -- what Shard:request replies, nil where the shard has died; around(x, y, ex, ey): a list of the shards that own tiles
@@ -226,7 +224,7 @@ function Member:ask_owner(name, id, ...)
       -- The entity may have come to that shard meanwhile, or has only been claimed.
       same = found == shard and how ~= "restored" and same + 1 or 0
       local own = self.outbox:owns(id)
-      if missing > MOST_MISSES or not own and (not found or same > 1) then return no_entity(name, id) end
+      if missing > windows.MISSES or not own and (not found or same > 1) then return no_entity(name, id) end
       shard = found
     else
       return false, reason
@@ -373,7 +371,7 @@ end
 local function forget_left(self)
   self.left_count = 0
   for id, left in pairs(self.left) do
-    if left.epoch < self.epoch_seen - KEEP_LEFT then
+    if left.epoch < self.epoch_seen - windows.LEFT then
       self.left[id] = nil
     else
       self.left_count = self.left_count + 1
@@ -469,7 +467,7 @@ local function without_left(self, ids, epoch)
   local others = {}
   for _, id in ipairs(ids) do
     local left = self.left[id]
-    if not left or epoch > left.epoch + MOST_HOPS then others[#others + 1] = id end
+    if not left or epoch > left.epoch + windows.LATE_MOVE then others[#others + 1] = id end
   end
   return others
 end

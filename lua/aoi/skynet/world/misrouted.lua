@@ -9,17 +9,15 @@ local directory = require "aoi.skynet.world.directory"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
+local windows = require "aoi.skynet.world.windows"
 
--- REMEMBERS: epochs for which a shard answers with the new owner of an entity; later the home of the id is asked
-local misrouted = { REMEMBERS = 8 }
-
-local MOST_HOPS = 8 -- shards that a misrouted move passes
+local misrouted = {}
 
 --- The shard to which this one has handed the entity over lately, or nil. `moved` may be of an earlier life: the home
 -- of the id uses the directory instead, unless the hand-over is of this epoch, so that the HOME row is not applied yet.
 function misrouted.handed_to(self, id)
   local moved = self.moved[id]
-  local since = directory.home(self, id) == self.number and self.applied or self.applied - misrouted.REMEMBERS
+  local since = directory.home(self, id) == self.number and self.applied or self.applied - windows.HANDED
   return moved and moved.epoch > since and moved.shard or nil
 end
 
@@ -36,12 +34,12 @@ end
 -- Whether the move has passed too many shards. An entity that is handed over as fast as the move follows it has been
 -- moved by later moves: the move is overtaken, not refused. The home of the id forwards what others would refuse.
 local function has_expired(self, id, hops, handed)
-  if hops < MOST_HOPS then return false end
+  if hops < windows.HOPS then return false end
   if handed then
     self.counters.overtaken = self.counters.overtaken + 1
     return true
   end
-  return directory.home(self, id) ~= self.number or hops > 2 * MOST_HOPS
+  return directory.home(self, id) ~= self.number or hops > 2 * windows.HOPS
 end
 
 local MOST = 2 ^ 50
@@ -103,7 +101,7 @@ end
 
 --- Forgets what has been handed over some epochs ago.
 function misrouted.forget_old(self)
-  local old = self.applied - misrouted.REMEMBERS
+  local old = self.applied - windows.HANDED
   for id, moved in pairs(self.moved) do
     if moved.epoch < old then self.moved[id] = nil end
   end

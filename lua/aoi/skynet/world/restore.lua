@@ -25,12 +25,12 @@ local failures = require "aoi.skynet.failures"
 local plain = require "aoi.skynet.world.plain"
 local sorted_keys = require "aoi.sorted_keys"
 local taking = require "aoi.skynet.world.taking"
+local windows = require "aoi.skynet.world.windows"
 local wire = require "aoi.skynet.wire"
 
 local restore = {}
 
 local MOST = 500 -- entities in one request
-local FOLLOWS = 2 -- epochs in which the former instance of a shard forwards moves to the new one
 
 -- Waiting -----------------------------------------------------------------------------------------------------------
 
@@ -358,7 +358,7 @@ function restore.renewed(self, epoch, bytes)
   end
   restore.wake(self)
   if not change.lost then
-    self.epoch_seen = math.max(self.epoch_seen, epoch + FOLLOWS)
+    self.epoch_seen = math.max(self.epoch_seen, epoch + windows.FORWARDS)
     return true
   end
   local begun = self.renewed ~= nil
