@@ -24,8 +24,6 @@ local windows = require "aoi.skynet.world.windows"
 local world = require "aoi.skynet.native" "world"
 
 local directory = { commands = {} }
-
-local RESTORES = 20 -- epochs in which clients restore most of the entities of a dead shard
 local CMD = directory.commands
 
 function directory.home(shard, id) return world.home(id, shard.plan.shards) end
@@ -49,21 +47,20 @@ end
 
 -- Whether an id without an entry may belong to an entity that a client has yet to restore.
 local function is_unknown(shard, id)
-  return not shard.life[id] and shard.blank ~= nil and shard.applied < shard.ready + RESTORES
+  return shard.blank and not shard.life[id]
 end
 
---- Whether a claim of these ids must wait: one may belong to an entity that has entered in the epoch in which this home
--- died.
+--- Whether a claim of these ids, which may be anything, must wait.
 function directory.is_unsure(shard, ids)
-  for _, id in ipairs(ids) do
-    if not shard.life[id] and (shard.blank or is_unknown(shard, id)) then return true end
+  for _, id in ipairs(shard.blank and type(ids) == "table" and ids or {}) do
+    if is_unknown(shard, id) then return true end
   end
   return false
 end
 
 -- left: as in is_taken; its HOME row may not be here yet.
 local function claim(shard, client, id, holder, left)
-  if left and (shard.life[id] == left.life or is_unknown(shard, id)) then
+  if left and shard.life[id] == left.life then
     local former = shard.holder[id]
     shard.replaced[id] = { life = left.life, holder = former, at = shard.closed + windows.END_ROW,
                            term = not shard.lost_ids[id] and (shard.terms[former] or 0) }

@@ -13,8 +13,7 @@
 --
 --   shard.terms[s]       the term of each shard that has had a successor
 --   shard.ready          E of this instance
---   shard.blank          true until that R, if the former instance had died by E; false: R is over, or lives that other
---                        shards lost while this instance began may be unknown here; nil: nothing was lost
+--   shard.blank          true until that R, if the former instance had died by E
 --   shard.renewed        the last E; shard.waits: whether its R has yet to come
 --   shard.full           the last R; shard.fulls: the R with grace left: { R, ends = E + grace }
 --   shard.restored      set of ids of restored entities that wait for R: ents[id].restored; their nodes have `seen`
@@ -45,15 +44,11 @@ local CMD = recovery.commands
 function recovery.is_absent(self) return self.applied < self.ready end
 
 --- Called first when an epoch is applied. unsure: entities are lost, or parts of an earlier epoch may be missing, as a
--- process has died before it had sent them to all. An instance that begins then does not know what is lost, as shards
--- name only what is alive. begins_empty: it begins, and its former instance has died without a hand-over (changes.lua).
-function recovery.begin(self, number, unsure, begins_empty)
+-- process has died before it had sent them to all. begins_empty: the instance begins, and its former one has died
+-- without a hand-over (changes.lua).
+function recovery.begin(self, unsure, begins_empty)
   self.unsure = unsure
-  if begins_empty then
-    self.blank, self.waits = true, true
-  elseif unsure and number == self.ready then
-    self.blank = self.blank or false
-  end
+  if begins_empty then self.blank, self.waits = true, true end
 end
 
 -- Restored entities -------------------------------------------------------------------------------------------------

@@ -516,7 +516,7 @@ end
 function Shard:apply(number, list, unsure, begins_empty)
   assert(number == self.closed and number == self.applied + 1, "an epoch out of turn")
   local started = self.clock()
-  recovery.begin(self, number, unsure, begins_empty)
+  recovery.begin(self, unsure, begins_empty)
   local parts = self:read_parts(list)
   if self.blank and number ~= self.full then parts = recovery.sift(self, parts) end
   apply_ends(self, parts)
