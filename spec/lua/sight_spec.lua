@@ -330,6 +330,25 @@ for _, delivery in ipairs { "immediate", "deferred" } do
       assert.equal(tested + 51, sight:stats().tested)
     end)
 
+    it("the line between two that see each other is tested once", function()
+      sight:open_wall(door)
+      for id = 1, 2 do sight:add(id, 1, 30, handlers) end
+      local function tested(change, said)
+        local before = sight:stats().tested
+        change()
+        assert.equal(said, tick())
+        assert.is_true(space:check())
+        return sight:stats().tested - before
+      end
+      assert.equal(4, tested(function() end, "1.1+2 1.1+3 2.1+1 2.1+3"))
+      assert.equal(3, tested(function() space:move(1, 1, 0) space:move(2, 9, 0) end, ""))
+      assert.equal(2, tested(function() space:move(2, 9, 1) end, ""))
+      assert.equal(3, tested(function() sight:shut_wall(door) end, "1.1-2 2.1-1"))
+      assert.equal(3, tested(function() sight:open_wall(door) end, "1.1+2 2.1+1"))
+      space:override(2, 1, 1, "show")
+      assert.equal(3, tested(function() sight:shut_wall(door) end, "1.1-2")) -- what an override shows tells nothing
+    end)
+
     it("several sights share walls", function()
       local other = sights.new(space, { walls = sight })
       sight:add(1, 1, 30, handlers)

@@ -83,23 +83,45 @@ static void notice_moves(aoi_sight *g) {
 
 /* ---- testing ----------------------------------------------------------------------------------------------------- */
 
-bool aoi_line_clear(const aoi_sight *g, uint32_t node, uint32_t target, uint32_t *wall) {
+/* The line of a pair has been tested: whether it is clear. */
+static void note_line(const aoi_sight *g, aoi_sight_pair *p, bool clear) {
+    if (p->flags & AOI_PAIR_CLEAR && !clear) p->clear = g->now;
+    p->flags = (uint8_t)((p->flags & ~AOI_PAIR_CLEAR) | (clear ? AOI_PAIR_CLEAR : 0));
+}
+
+/* Tells the mirror of a pair whether the line is clear, if this tick is still to look at it. */
+static void tell_mirror(const aoi_sight *g, const aoi_watch *n, const aoi_sight_pair *p, bool clear) {
+    aoi_watch *m;
+    aoi_sight_pair *back = aoi_pair_mirror(g, n, p, &m);
+    if (!back || !(back->flags & AOI_PAIR_AREA)) return;
+    if (m->stale ? m->stale == AOI_LOOKED_AT : back->due == AOI_NONE) return;
+    if (!clear) back->wall = p->wall;
+    note_line(g, back, clear);
+    back->flags |= AOI_PAIR_TOLD;
+}
+
+/* Finds whether no wall hides the target, w being the place of the watcher; `tells`: stale watches are looked at.  The
+ * wall that last hid it is asked first: that costs less than to tell the mirror. */
+static bool line_is_clear(aoi_sight *g, const aoi_watch *n, aoi_sight_pair *p, const double *w, bool tells) {
     const aoi_space *s = g->layer.space;
-    if (aoi_override_of(s, node, target) == AOI_SHOW) return true;
-    const double *w = aoi_position_now(s, s->world.nodes[node].owner), *t = aoi_position_now(s, target);
-    uint32_t hides = aoi_walls_hide(g->walls, w, t, *wall);
-    if (hides != AOI_NONE) *wall = hides;
+    if (!(p->flags & AOI_PAIR_AREA)) return false;
+    if (aoi_override_of(s, n->node, p->target) == AOI_SHOW) return true;
+    if (p->flags & AOI_PAIR_TOLD) return (p->flags & AOI_PAIR_CLEAR) != 0;
+    const uint32_t hides = aoi_walls_hide(g->walls, w, aoi_position_now(s, p->target), p->wall);
+    g->tested++;
+    if (hides != AOI_NONE && hides == p->wall) return false;
+    if (hides != AOI_NONE) p->wall = hides;
+    if (tells) tell_mirror(g, n, p, hides == AOI_NONE);
     return hides == AOI_NONE;
 }
 
 /* Finds whether the node sees the target at the present tick, g->now + 1. */
-static void look_at(aoi_sight *g, const aoi_watch *n, aoi_sight_pair *p) {
+static void look_at(aoi_sight *g, const aoi_watch *n, aoi_sight_pair *p, const double *w, bool tells) {
     p->flags &= (uint8_t)~AOI_PAIR_SEES;
     if (p->flags & AOI_PAIR_GONE) return;
-    const bool clear = p->flags & AOI_PAIR_AREA && aoi_line_clear(g, n->node, p->target, &p->wall);
-    g->tested += (p->flags & AOI_PAIR_AREA) != 0;
-    if (p->flags & AOI_PAIR_CLEAR && !clear) p->clear = g->now;
-    p->flags = (uint8_t)((p->flags & ~AOI_PAIR_CLEAR) | (clear ? AOI_PAIR_CLEAR : 0));
+    const bool clear = line_is_clear(g, n, p, w, tells);
+    note_line(g, p, clear);
+    p->flags &= (uint8_t)~AOI_PAIR_TOLD;
     if (clear || (aoi_pair_lingers(g, n, p) && g->now + 1 - p->clear <= n->linger)) p->flags |= AOI_PAIR_SEES;
 }
 
@@ -113,13 +135,15 @@ static bool is_settled(const aoi_sight_pair *p) {
 /* Tests the pairs of a stale watch; unsettled ones become due. */
 static void look_at_watch(aoi_sight *g, aoi_watch *n) {
     const aoi_world *w = &g->layer.space->world;
+    const double *from = aoi_position_now(g->layer.space, n->owner);
+    n->stale = AOI_LOOKED_AT;
     for (uint32_t i = 0; i < n->pair_count; i++) {
         aoi_sight_pair *p = n->pairs + i;
         if (i + PLACES_AHEAD < n->pair_count) {
             if (!(p[PLACES_AHEAD].flags & AOI_PAIR_GONE)) AOI_PREFETCH(w->entities + p[PLACES_AHEAD].target);
             if (p[PLACES_AHEAD].wall != AOI_NONE) AOI_PREFETCH(g->walls->records + p[PLACES_AHEAD].wall);
         }
-        look_at(g, n, p);
+        look_at(g, n, p, from, true);
         if (!is_settled(p)) aoi_pair_due(g, n, p);
     }
 }
@@ -132,14 +156,14 @@ static void look_at_all(aoi_sight *g) {
         const aoi_due d = g->due[i];
         const aoi_watch *n = g->watches[d.watch];
         aoi_sight_pair *p = n->pairs + d.pair;
-        if (!n->stale) look_at(g, n, p);
+        if (!n->stale) look_at(g, n, p, aoi_position_now(g->layer.space, n->owner), false);
         p->due = is_settled(p) ? AOI_NONE : stay;
         if (p->due != AOI_NONE) g->due[stay++] = d;
     }
     g->due_count = stay;
     while (g->stale_count) {
         aoi_watch *n = g->watches[g->stale[--g->stale_count]];
-        n->stale = false;
+        n->stale = 0;
         if (n->gone && !n->pair_count) aoi_watch_free(g, n);
     }
 }

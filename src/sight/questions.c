@@ -1,11 +1,18 @@
 /* questions.c - what a sight's nodes see now, and why: from areas and walls, as pairs may be older. */
 #include "sight/sight.h"
 
+/* Whether no wall hides the target, or an override shows it; first: the wall to test first. */
+static bool line_clear(const aoi_sight *g, uint32_t node, uint32_t target, uint32_t first) {
+    const aoi_space *s = g->layer.space;
+    if (aoi_override_of(s, node, target) == AOI_SHOW) return true;
+    const double *w = aoi_position_now(s, s->world.nodes[node].owner), *t = aoi_position_now(s, target);
+    return aoi_walls_hide(g->walls, w, t, first) == AOI_NONE;
+}
+
 /* Whether the target is seen; in_area: the area sees it. */
 static bool is_seen(const aoi_sight *g, const aoi_watch *n, uint32_t target, bool in_area) {
     const aoi_sight_pair *p = n->linger || in_area ? aoi_pair_find(g, n, target) : NULL;
-    uint32_t wall = p ? p->wall : AOI_NONE;
-    if (in_area && aoi_line_clear(g, n->node, target, &wall)) return true;
+    if (in_area && line_clear(g, n->node, target, p ? p->wall : AOI_NONE)) return true;
     return p && aoi_pair_lingers(g, n, p);
 }
 

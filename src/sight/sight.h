@@ -18,7 +18,11 @@
  * The space reports the pairs that an area gains and loses (core/layer_hook.h).  `due` lists pairs for the next tick:
  * new and lost ones, those with a target that has moved, and those that linger.  `stale` lists watches with all their
  * pairs: those with an owner that has moved, an area that has changed, or a changed wall nearby.  A pair keeps its place
- * in the array of its watch until one is freed: then the last one takes that place. */
+ * in the array of its watch until one is freed: then the last one takes that place.
+ *
+ * Sight is equal: of two entities that see each other the line is tested once a tick, and the pair tested first tells the
+ * one that looks back, its mirror.  A pair has the place of its mirror, which may be out of date, in the array of the
+ * first watch of its target. */
 #ifndef AOI_SIGHT_INNER_H
 #define AOI_SIGHT_INNER_H
 
@@ -32,6 +36,7 @@ enum {
     AOI_PAIR_SEEN = 4,   /* the node saw it at the last tick, according to its events */
     AOI_PAIR_SEES = 8,   /* during a tick: the node sees it now */
     AOI_PAIR_GONE = 16,  /* the node or the target has gone */
+    AOI_PAIR_TOLD = 32,  /* during a tick: the pair that looks back has told whether the line is clear */
     AOI_PAIR_CLEAR = 64, /* the line was clear when it was last tested */
     AOI_PAIR_SAVED = AOI_PAIR_AREA | AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR
 };
@@ -44,6 +49,7 @@ typedef struct aoi_sight_pair {
     uint32_t name;    /* name of the target that the sink has given */
     uint32_t due;     /* place in the list `due`, AOI_NONE: it is not in it */
     uint32_t at;      /* unless it is gone: place in the target's list of watches */
+    uint32_t mirror;  /* place of the pair that looks back, perhaps; checked by use */
     uint16_t because; /* of what has gone, as in aoi_queued */
     uint8_t flags;
 } aoi_sight_pair;
@@ -57,9 +63,12 @@ typedef struct aoi_watch { /* a node of the sight; it stays after the node until
     uint32_t linger; /* ticks */
     aoi_sight_pair *pairs;
     uint32_t pair_count, pair_cap;
-    bool stale, gone;
+    uint8_t stale; /* AOI_LISTED, or AOI_LOOKED_AT */
+    bool gone;
     bool holds; /* gone, but the slot of its node is reserved for events that the next tick makes */
 } aoi_watch;
+
+enum { AOI_LISTED = 1, AOI_LOOKED_AT = 2 }; /* in the list `stale`; its pairs have been tested by this tick */
 
 typedef struct aoi_thing { /* an entity that is a target or carries a watch */
     uint32_t watches;
@@ -117,6 +126,8 @@ aoi_sight *aoi_sight_of_node(const aoi_space *s, aoi_node n); /* NULL: no node o
 /* NULL: no pair, or a gone one. */
 aoi_sight_pair *aoi_pair_find(const aoi_sight *g, const aoi_watch *n, uint32_t target);
 void aoi_pair_free(aoi_sight *g, aoi_watch *n, aoi_sight_pair *p); /* the last one of the watch takes its place */
+/* The pair of the first watch of the target that looks back at the owner, and that watch; NULL: none is known. */
+aoi_sight_pair *aoi_pair_mirror(const aoi_sight *g, const aoi_watch *n, const aoi_sight_pair *p, aoi_watch **of);
 /* Gives a pair its state at the last tick: flags of AOI_PAIR_SAVED, and if it lingers the ticks for which it has been
  * hidden.  Positions determine whether the area sees it now; between two borders AREA does.  AOI_EVALUE, AOI_ENOMEM. */
 int aoi_pair_restore(aoi_sight *g, aoi_watch *n, uint32_t target, int flags, uint32_t age);
@@ -147,9 +158,6 @@ size_t aoi_sight_saw(const aoi_sight *g, aoi_node n, int64_t *out, size_t room);
 int aoi_sight_recall(aoi_sight *g, aoi_node n, const int64_t *saw, size_t count);
 
 /* ---- look.c ------------------------------------------------------------------------------------------------------ */
-
-/* Whether no wall hides the target, or an override shows it.  *wall: the wall to test first; set to the hiding one. */
-bool aoi_line_clear(const aoi_sight *g, uint32_t node, uint32_t target, uint32_t *wall);
 
 extern const aoi_layer_class aoi_sight_layer;
 static inline aoi_sight *aoi_sight_from(aoi_layer *l) { /* NULL: the layer is no sight */

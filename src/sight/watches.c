@@ -18,6 +18,15 @@ static bool things_ready(aoi_sight *g, uint32_t entity) {
            AOI_GROW(m, g->moved, g->moved_cap, g->thing_cap);
 }
 
+aoi_sight_pair *aoi_pair_mirror(const aoi_sight *g, const aoi_watch *n, const aoi_sight_pair *p, aoi_watch **of) {
+    const uint32_t k = g->things[p->target].watches;
+    aoi_watch *m = k == AOI_NONE ? NULL : g->watches[k];
+    if (!m || p->mirror >= m->pair_count) return NULL;
+    aoi_sight_pair *back = m->pairs + p->mirror;
+    *of = m;
+    return back->target == n->owner && !(back->flags & AOI_PAIR_GONE) ? back : NULL;
+}
+
 /* Adds a pair that its area sees, due; NULL: memory refused. */
 static aoi_sight_pair *pair_add(aoi_sight *g, aoi_watch *n, uint32_t target) {
     aoi_memory *m = aoi_sight_memory(g);
@@ -37,8 +46,12 @@ static aoi_sight_pair *pair_add(aoi_sight *g, aoi_watch *n, uint32_t target) {
                           .name = AOI_NONE,
                           .due = AOI_NONE,
                           .at = t->seen_count,
+                          .mirror = AOI_NONE,
                           .flags = AOI_PAIR_AREA};
     t->seen_by[t->seen_count++] = n->number;
+    aoi_sight_pair *back = t->watches == AOI_NONE ? NULL : aoi_pair_find(g, g->watches[t->watches], n->owner);
+    if (back) p->mirror = (uint32_t)(back - g->watches[t->watches]->pairs);
+    if (back && g->things[n->owner].watches == n->number) back->mirror = n->pair_count;
     aoi_index_add(&g->index, aoi_pair_hash(n->number, target), n->pair_count++);
     g->pair_count++;
     aoi_pair_due(g, n, p);
@@ -115,6 +128,9 @@ void aoi_pair_free(aoi_sight *g, aoi_watch *n, aoi_sight_pair *p) {
     *p = n->pairs[from];
     if (!(p->flags & AOI_PAIR_GONE)) aoi_index_replace(&g->index, aoi_pair_hash(n->number, p->target), from, to);
     if (p->due != AOI_NONE) g->due[p->due].pair = to;
+    aoi_watch *of;
+    aoi_sight_pair *back = g->things[n->owner].watches == n->number ? aoi_pair_mirror(g, n, p, &of) : NULL;
+    if (back) back->mirror = to;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -128,7 +144,7 @@ aoi_watch *aoi_watch_of(const aoi_sight *g, uint32_t node) {
 
 void aoi_watch_stale(aoi_sight *g, aoi_watch *n) {
     if (n->stale || n->gone) return;
-    n->stale = true;
+    n->stale = AOI_LISTED;
     g->stale[g->stale_count++] = n->number;
 }
 
