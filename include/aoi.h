@@ -140,6 +140,7 @@ typedef struct aoi_area { /* fields that the shape does not use are not read */
     uint64_t layers;
     bool outside; /* of nodes only: the node sees what the area does not hold; with a margin the area holds on to what
                            it held, so that the node sees a target between the borders unless that was inside before */
+    bool fixed;   /* tested as if every target had no extent */
     bool silent;  /* the node answers questions but makes no events */
     const char *label;  /* 1 to 255 bytes, copied: names the node in explanations, journals, viewers; NULL: aoi_set_area
                            keeps the present one.  Questions do not read it */
@@ -208,8 +209,9 @@ AOI_API int aoi_leave(aoi_space *s, aoi_entity e);
 AOI_API int aoi_leave_because(aoi_space *s, aoi_entity e, int reason);
 
 /* Set a property; events are the exact difference.  AOI_EGONE, AOI_ENOMEM.  Layers: bits, by default the first alone; a
- * node sees a target only if they share a layer, besides kind and mask.  Extent: finite, >= 0 (AOI_EVALUE), by default
- * 0: every area is tested grown by the target's extent, as by a margin; polygons and infinite radii do not grow.
+ * node sees a target only if they share a layer, besides kind and mask.  Extent: finite (AOI_EVALUE), by default
+ * 0: every area is tested grown by the target's extent, as by a margin; polygons and infinite radii do not grow.  Below
+ * zero the area shrinks, and is empty where radius + extent < 0.
  * Extents are meant for a few in a hundred: each move examines those in its column of the map. */
 AOI_API int aoi_set_kind(aoi_space *s, aoi_entity e, uint64_t kind);
 AOI_API int aoi_set_layers(aoi_space *s, aoi_entity e, uint64_t layers);
@@ -345,6 +347,14 @@ AOI_API int aoi_near_many(aoi_space *s, const double *places, size_t n, const ao
  * by distance. */
 AOI_API int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
                         size_t *count);
+/* The same with all that the answer may be narrowed by. */
+typedef struct aoi_nearest_only {
+    double radius, least;  /* none farther, none nearer: both >= 0, may be INFINITY */
+    uint64_t mask;         /* 0: any kind */
+    const int64_t *except; /* NULL, or an id that is left out */
+} aoi_nearest_only;
+AOI_API int aoi_nearest_of(aoi_space *s, const double *pos, size_t n, const aoi_nearest_only *only, const int64_t **ids,
+                           size_t *count);
 
 /* Lists the entities that a ball of that radius touches on its way from `from` to `to` (a bullet, a dash), and when,
  * 0 at `from` and 1 at `to`, by rising time, then id; mask as in aoi_near.  With d = to - from, m = from - target,

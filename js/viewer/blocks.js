@@ -122,8 +122,10 @@
     }
     const outside = head === 6
     if (outside) head = c.byte()
+    const fixed = head === 14
+    if (fixed) head = c.byte()
     const area = { shape: SHAPES[head & 7] || fail('a shape is unknown') }, simple = (head & 7) < 2, { shape } = area
-    const it = { area, outside, silent: (head & 8) > 0, keeps: (head & 32) > 0, label }
+    const it = { area, outside, fixed, silent: (head & 8) > 0, keeps: (head & 32) > 0, label }
     it.mask = head & 16 ? BigInt(c.varint()) : ALL
     it.layers = head & 128 ? BigInt(c.varint()) : undefined
     if (shape === 'box') area.extents = doubles(c, dimensions)

@@ -2,11 +2,11 @@
 (function (V) {
   'use strict'
 
-  const inside = (w, t, r) => w - r <= t && t <= w + r
+  const inside = (w, t, r) => r >= 0 && w - r <= t && t <= w + r
 
   function inBall(axes, w, t, r) {
     const dx = t.x - w.x, dy = t.y - w.y, dz = t.z - w.z
-    return (axes < 3 ? dx * dx + dy * dy : dx * dx + dy * dy + dz * dz) <= r * r
+    return r >= 0 && (axes < 3 ? dx * dx + dy * dy : dx * dx + dy * dy + dz * dz) <= r * r
   }
 
   const inHeight = (dims, w, t, half) => dims < 3 || inside(w.z, t.z, half)
@@ -49,8 +49,8 @@
     if (how === 'show') return 'shown'
     if (how !== 'match' && !(BigInt.asUintN(64, BigInt(kind)) & it.mask)) return 'mask'
     if (!(looks.layers & layersOf(it, own))) return 'layers'
-    if (holds(dims, it.area, w, t, looks.extent, false)) return 'inside'
-    return it.keeps && holds(dims, it.area, w, t, looks.extent, true) && saw() !== it.outside ? 'kept' : 'outside'
+    if (holds(dims, it.area, w, t, it.fixed ? 0 : looks.extent, false)) return 'inside'
+    return it.keeps && holds(dims, it.area, w, t, it.fixed ? 0 : looks.extent, true) && saw() !== it.outside ? 'kept' : 'outside'
   }
 
   const cross = (a, b, p) => (b[0] - a[0]) * (p.y - a[1]) - (b[1] - a[1]) * (p.x - a[0])

@@ -271,7 +271,7 @@ describe("annotations:", function()
     end
     assert.equal(4, count)
     local areas = {
-      { shape = "square", radius = 2, keep = 3, mask = 1, layers = 3, label = "a" },
+      { shape = "square", radius = 2, keep = 3, mask = 1, layers = 3, label = "a", extents_apply = false },
       { shape = "circle", radius = 2, margin = 3, mask = 1, outside = true },
       { shape = "box", extents = { 1, 2, 3 }, margin = 1, mask = 1 },
       { shape = "cylinder", radius = 2, half_height = 3, margin = 1, mask = 1 },

@@ -114,7 +114,7 @@ local function generate(o, random)
     hears = random { "both", "both", "both", "table", "enter", "leave", "none" }, rows = {},
     facing = random_area.facing(random), other = id_of(random(count)), how = random { "hide", "show", "match", false },
     again = random(5) == 1, offset = {},
-    layers = random { 1, 1, 1, 2, 3, 0 }, extent = random { 0, o.scenario.radius(random) },
+    layers = random { 1, 1, 1, 2, 3, 0 }, extent = random { 0, 1, -1 },
   }
   op.keep = leave_radius(o, random, op.radius)
   for axis = 1, o.dimensions do op.offset[axis] = o.scenario.shift(random) end
@@ -220,7 +220,7 @@ function Play:apply(op)
     model:set_layers(id, op.layers)
     space:set_layers(id, op.layers)
   elseif name == "set_extent" and here then
-    local extent = op.extent < huge and op.extent or 7
+    local extent = op.extent * (op.radius < huge and op.radius or 7)
     self:say("set_extent", id, extent)
     model:set_extent(id, extent)
     space:set_extent(id, extent)
@@ -500,10 +500,12 @@ function Play:compare_near(random)
   local n, radius = random(6) - 1, random(2) == 1 and self.scenario.radius(random) or nil
   arguments = { coordinates(p, n) }
   arguments[#p + 2], arguments[#p + 3] = radius or huge, mask
-  local list, found = self.space:nearest(unpack(arguments))
+  local least, except = random(3) == 1 and self.scenario.radius(random) or nil, random(3) == 1 and random(6) or nil
+  if least or except then arguments[#p + 4] = { least = least, except = except } end
+  local list, found = self.space:nearest(unpack(arguments, 1, #p + 4))
   self:same("count of nearest", #list, found)
   self:same(("nearest %s %d %s"):format(show(p), n, tostring(radius)), table.concat(list, " "),
-    table.concat(self.model:nearest(p, n, radius, mask), " "))
+    table.concat(self.model:nearest(p, n, radius, mask, least, except), " "))
   self:compare_sweep(p, position(self, random), radius or 1, mask)
 end
 

@@ -512,7 +512,7 @@ function Model:picture()
 end
 
 -- In order.
-function Model:nearest(position, n, radius, mask)
+function Model:nearest(position, n, radius, mask, least, except)
   local list, center = {}, doubles(position, self.dimensions)
   radius = (radius or math.huge) * 1.0
   for id, e in pairs(self.entities) do
@@ -521,7 +521,8 @@ function Model:nearest(position, n, radius, mask)
       local d = e.position[axis] - center[axis]
       sum = sum + d * d
     end
-    if sum <= radius * radius and (mask == nil or bits.meet(e.kind, mask)) then
+    if sum <= radius * radius and (mask == nil or bits.meet(e.kind, mask)) and id ~= except
+      and not (least and sum < least * least) then
       list[#list + 1] = { id = id, sum = sum }
     end
   end
@@ -544,7 +545,9 @@ function Model:sweep(from, to, radius, mask)
     local q, t = b * b - a * c, nil
     if c <= 0 then t = 0.0
     elseif a ~= 0 and b < 0 and q >= 0 then t = (-b - math.sqrt(q)) / a end
-    if t and t <= 1 and (mask == nil or bits.meet(e.kind, mask)) then list[#list + 1] = { id = id, t = t } end
+    if t and t <= 1 and R >= 0 and (mask == nil or bits.meet(e.kind, mask)) then
+      list[#list + 1] = { id = id, t = t }
+    end
   end
   table.sort(list, function(x, y) return x.t < y.t or (x.t == y.t and x.id < y.id) end)
   for i, hit in ipairs(list) do list[i] = ("%s %.17g"):format(bits.id(hit.id), hit.t) end

@@ -90,6 +90,7 @@ function random_area.make(random, scenario, dimensions, masks)
   if random(3) == 1 then area.mask = random(masks) end
   if random(6) == 1 then area.label = random { "a", "of several letters" } end
   if random(6) == 1 then area.layers = random { 0, 1, 2, 3 } end
+  if random(6) == 1 then area.extents_apply = random(2) == 1 end
   return area
 end
 

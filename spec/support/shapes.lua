@@ -22,6 +22,7 @@ function shapes.copy(area)
   if type(area) == "number" then area = { radius = area } end
   local copy = { shape = area.shape or "square", mask = area.mask or bits.all, has_mask = area.mask ~= nil }
   copy.layers, copy.outside = area.layers, area.outside or nil
+  if area.extents_apply == false then copy.extents_apply = false end
   for _, name in ipairs { "radius", "keep", "margin", "half_height", "facing", "angle" } do
     copy[name] = area[name] and area[name] * 1.0
   end
@@ -33,7 +34,7 @@ end
 local function on_every_axis(w, t, extent)
   for axis = 1, #w do
     local e = extent(axis)
-    if not (w[axis] - e <= t[axis] and t[axis] <= w[axis] + e) then return false end
+    if not (e >= 0 and w[axis] - e <= t[axis] and t[axis] <= w[axis] + e) then return false end
   end
   return true
 end
@@ -44,13 +45,13 @@ local function within(w, t, radius, axes)
     local d = t[axis] - w[axis]
     sum = sum + d * d
   end
-  return sum <= radius * radius
+  return radius >= 0 and sum <= radius * radius
 end
 
 local function in_height(a, w, t, margin, extent)
   if #w == 2 then return true end
   local h = ((a.half_height or huge) + margin) + extent
-  return w[3] - h <= t[3] and t[3] <= w[3] + h
+  return h >= 0 and w[3] - h <= t[3] and t[3] <= w[3] + h
 end
 
 -- Of squares and circles the grown radius is given, since `keep` names it.
@@ -87,10 +88,12 @@ function holds.polygon(a, w, t)
   return inside and in_height(a, w, t, 0.0, 0.0)
 end
 
-function shapes.holds(a, w, t, e) return holds[a.shape](a, w, t, 0.0, e or 0.0, a.radius) end
+local function counted(a, e) return a.extents_apply ~= false and e or 0.0 end
+
+function shapes.holds(a, w, t, e) return holds[a.shape](a, w, t, 0.0, counted(a, e), a.radius) end
 
 function shapes.holds_still(a, w, t, e)
-  return holds[a.shape](a, w, t, a.margin, e or 0.0, a.radius and (a.keep or a.radius + a.margin))
+  return holds[a.shape](a, w, t, a.margin, counted(a, e), a.radius and (a.keep or a.radius + a.margin))
 end
 
 -- Fields of an area as `space:area` tells them, for comparing: one text. Of a square or a circle `margin` comes back as
@@ -106,7 +109,8 @@ function shapes.text(area)
     return v and ("%.17g"):format(v) or "-"
   end
   local text = {
-    a.outside and "outside of" or "", a.shape, "mask", bits.id(a.mask), "layers", a.layers and bits.id(a.layers) or "-",
+    a.outside and "outside of" or "", a.extents_apply == false and "fixed" or "",
+    a.shape, "mask", bits.id(a.mask), "layers", a.layers and bits.id(a.layers) or "-",
   }
   local named = a.shape == "square" or a.shape == "circle"
   local keep = named and (a.keep or a.radius + a.margin) or nil

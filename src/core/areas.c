@@ -132,6 +132,7 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     n->mask = is->mask;
     n->shape = is->shape;
     n->outside = is->outside;
+    n->fixed = is->fixed;
     if (is->layered) s->node_layers[node] = is->layers;
     n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES | AOI_NODE_LAYER | AOI_NODE_INDEXED;
     if (is->margined) n->flags |= AOI_NODE_KEEPS;
@@ -355,6 +356,7 @@ aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node) {
                             .shape = n->shape,
                             .margined = (n->flags & AOI_NODE_KEEPS) != 0,
                             .outside = n->outside,
+                            .fixed = n->fixed,
                             .layered = (n->flags & AOI_NODE_LAYERED) != 0,
                             .layers = aoi_node_layers_of(s, node),
                             .reach = {n->reach[0], n->reach[1]}};

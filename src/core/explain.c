@@ -59,6 +59,6 @@ void aoi_explain(aoi_space *s, int64_t watcher, int64_t node_id, int64_t target,
     out->kind = aoi_kind_of(s, t.index);
     out->layers = aoi_layers_of(s, t.index);
     out->node_layers = aoi_node_layers_of(s, node);
-    out->extent = aoi_extent_of(s, t.index);
+    out->extent = s->world.nodes[node].fixed ? 0 : aoi_extent_of(s, t.index);
     out->mask = s->world.nodes[node].mask;
 }

@@ -30,7 +30,7 @@ static void set_large_place(aoi_larges *l, uint32_t record, const double *at, do
     aoi_large_places *p = l->places + record / 4;
     p->x[record % 4] = (float)at[0];
     p->y[record % 4] = (float)at[1];
-    p->room[record % 4] = room_of(l->records[record].extent + slack, at);
+    p->room[record % 4] = room_of(fmax(l->records[record].extent, 0) + slack, at);
 }
 
 void aoi_large_moves(aoi_space *s, uint32_t entity, const double *to) {
@@ -46,7 +46,7 @@ static void places_ready(aoi_space *s) {
 
 void aoi_larges_set(aoi_space *s, uint32_t entity, const aoi_looks *looks) {
     aoi_larges *l = &s->larges;
-    if (!(looks->extent > 0)) {
+    if (looks->extent == 0) {
         if (aoi_is_large(s, entity)) aoi_larges_remove(s, entity);
         return;
     }

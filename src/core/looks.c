@@ -21,13 +21,13 @@ void aoi_free_looks(aoi_space *s) {
 /* Makes room for a layer mask or an extent, which few entities have; false when memory is refused. */
 static bool looks_ready(aoi_space *s, uint32_t e, const aoi_looks *is) {
     aoi_memory *m = &s->world.memory;
-    if (is->extent > 0 && !aoi_larges_ready(s, e)) return false;
+    if (is->extent != 0 && !aoi_larges_ready(s, e)) return false;
     return is->layers == AOI_FIRST_LAYER ||
            AOI_GROW_FILLED(m, s->entity_layers, s->entity_layers_cap, e + (size_t)1, &first_layer);
 }
 
 static void store_looks(aoi_space *s, uint32_t e, const aoi_looks *is) {
-    uint64_t kind = is->extent > 0 ? 0 : is->kind; /* for the index */
+    uint64_t kind = is->extent != 0 ? 0 : is->kind; /* for the index */
     aoi_grid_set_kind(&s->index.grid, e, kind);
     s->world.entities[e].kind = kind;
     if (e < s->entity_layers_cap) s->entity_layers[e] = is->layers;
@@ -57,7 +57,7 @@ static int set_looks(aoi_space *s, uint32_t e, const aoi_looks *is) {
 static int change_looks(aoi_space *s, aoi_entity handle, int what, uint64_t bits, double extent) {
     uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
-    if (!(extent >= 0 && aoi_is_coordinate(extent))) return AOI_EVALUE;
+    if (!aoi_is_coordinate(extent)) return AOI_EVALUE;
     aoi_looks is = aoi_looks_of(s, e);
     if (what == AOI_CALL_SET_KIND) is.kind = bits;
     else if (what == AOI_CALL_SET_LAYERS) is.layers = bits;

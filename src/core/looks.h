@@ -14,7 +14,7 @@
 
 typedef struct aoi_looks {
     uint64_t kind, layers;
-    double extent; /* 0: not large */
+    double extent; /* 0: not large; below 0 it is found as one of extent 0 */
 } aoi_looks;
 
 typedef struct aoi_large {

@@ -24,8 +24,7 @@ static size_t hits_by_looks(const aoi_space *s, const aoi_area_state *is, const 
         const aoi_entity_record *t = w->entities + w->hits[i];
         aoi_looks looks = aoi_looks_of(s, w->hits[i]);
         bool counts = (!is->mask || (looks.kind & is->mask)) && (!is->layered || (looks.layers & is->layers));
-        if (counts && aoi_zone_grown(w->dims, is->shape, &is->area, at, t->pos, looks.extent) == AOI_INSIDE)
-            out[n++] = t->id;
+        if (counts && aoi_state_zone(s, is, at, w->hits[i]) == AOI_INSIDE) out[n++] = t->id;
     }
     return n;
 }
@@ -88,14 +87,15 @@ static void keep_first(aoi_ranked *heap, size_t *count, size_t n, aoi_ranked r) 
 }
 
 /* Keeps the first n of s->ranked and the hits by distance, filtered by kind; false when memory is refused. */
-static bool rank_hits(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, size_t *found) {
+static bool rank_hits(aoi_space *s, const double *pos, size_t n, const aoi_nearest_only *o, size_t *found) {
     const aoi_world *w = &s->world;
     size_t most = *found + w->hit_count < n ? *found + w->hit_count : n;
     if (w->failed || !AOI_GROW(&s->world.memory, s->ranked, s->ranked_cap, most)) return false;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         const aoi_entity_record *t = w->entities + w->hits[i];
         double d2 = aoi_distance2(w->dims, pos, t->pos);
-        if ((mask && !(aoi_kind_of(s, w->hits[i]) & mask)) || !(d2 <= radius * radius)) continue;
+        if ((o->mask && !(aoi_kind_of(s, w->hits[i]) & o->mask)) || !(d2 <= o->radius * o->radius)) continue;
+        if (d2 < o->least * o->least || (o->except && t->id == *o->except)) continue;
         if (*found < n || d2 <= s->ranked[0].by) keep_first(s->ranked, found, n, (aoi_ranked){d2, t->id});
     }
     return true;
@@ -108,15 +108,16 @@ static bool is_past(const aoi_space *s, double distance, size_t n, double radius
 
 /* Searches growing squares, which find a crowd around the place at once, then cell by cell by distance, for far or rare
  * entities.  Returns false when memory is refused. */
-static bool find_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, size_t *found) {
+static bool find_nearest(aoi_space *s, const double *pos, size_t n, const aoi_nearest_only *o, size_t *found) {
     aoi_world *w = &s->world;
     aoi_grid *g = &s->index.grid;
+    const double radius = o->radius;
     double within = s->last_nearest > 0 ? s->last_nearest : 2; /* the last answer predicts this one */
     for (; !aoi_grid_is_far(g, within); within *= w->hit_count ? 2 : 4) {
         double reach = fmin(within, aoi_outer_extent(AOI_CIRCLE, radius)), sure = within * (1 - 0x1p-40);
         *found = 0;
         aoi_find_targets(s, pos, (double[2]){reach, reach});
-        if (!rank_hits(s, pos, n, radius, mask, found)) return false;
+        if (!rank_hits(s, pos, n, o, found)) return false;
         if (w->hit_count != w->entity_count && !is_past(s, sure * sure, n, radius, *found)) continue;
         s->last_nearest = within;
         return true;
@@ -124,16 +125,25 @@ static bool find_nearest(aoi_space *s, const double *pos, size_t n, double radiu
     *found = 0;
     if (!aoi_grid_begin_outward(g, pos)) return false;
     for (double next; (next = aoi_grid_step_outward(g, pos)) < INFINITY && !is_past(s, next, n, radius, *found);)
-        if (!rank_hits(s, pos, n, radius, mask, found)) return false;
+        if (!rank_hits(s, pos, n, o, found)) return false;
     return !w->failed;
+}
+
+static bool is_nearest_radius(double v) {
+    return v >= 0 && (v <= AOI_FARTHEST || isinf(v));
 }
 
 int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
                 size_t *count) {
+    return aoi_nearest_of(s, pos, n, &(aoi_nearest_only){.radius = radius, .mask = mask}, ids, count);
+}
+
+int aoi_nearest_of(aoi_space *s, const double *pos, size_t n, const aoi_nearest_only *only, const int64_t **ids,
+                   size_t *count) {
     size_t found = 0;
-    if (!aoi_is_place(s, pos) || !(radius >= 0) || (radius > AOI_FARTHEST && !isinf(radius))) return AOI_EVALUE;
+    if (!aoi_is_place(s, pos) || !is_nearest_radius(only->radius) || !is_nearest_radius(only->least)) return AOI_EVALUE;
     if (!aoi_settle(s)) return AOI_ENOMEM;
-    if (n && !find_nearest(s, pos, n, radius, mask, &found)) s->world.failed = true;
+    if (n && !find_nearest(s, pos, n, only, &found)) s->world.failed = true;
     if (!aoi_answer_ready(s, found, false)) return AOI_ENOMEM;
     if (found) qsort(s->ranked, found, sizeof *s->ranked, aoi_by_rank);
     for (size_t i = 0; i < found; i++) s->ids_out[s->answer_count++] = s->ranked[i].id;

@@ -64,12 +64,18 @@ AOI_INLINE aoi_zone aoi_zone_of(int dims, int shape, const aoi_area_record *a, c
     return margin > 0 && aoi_shape_holds(dims, shape, a, w, t, margin, 0) ? AOI_BETWEEN : AOI_OUTSIDE;
 }
 
-/* The same for a target with an extent, by which the area grows, except polygons and infinite radii. */
+/* The same for a target with an extent, by which the area grows, except polygons and infinite radii.  An area that an
+ * extent below zero leaves no radius is empty. */
 AOI_INLINE aoi_zone aoi_zone_grown(int dims, int shape, const aoi_area_record *a, const double *w, const double *t,
                                    double extent) {
     if (extent == 0) return aoi_zone_of(dims, shape, a, w, t);
     aoi_area_record grown = {.radius = a->radius + extent, .keep = a->keep + extent};
-    if (shape == AOI_SQUARE || shape == AOI_CIRCLE) return aoi_zone_of(dims, shape, &grown, w, t);
+    const bool empty = grown.radius < 0;
+    if (shape == AOI_SQUARE || shape == AOI_CIRCLE) {
+        if (empty) grown.radius = grown.keep; /* then the zone is OUTSIDE or INSIDE */
+        if (empty && (grown.keep < 0 || !aoi_zone_of(dims, shape, &grown, w, t))) return AOI_OUTSIDE;
+        return empty ? AOI_BETWEEN : aoi_zone_of(dims, shape, &grown, w, t);
+    }
     if (aoi_shape_holds(dims, shape, a, w, t, 0, extent)) return AOI_INSIDE;
     double margin = a->shape->margin;
     return margin > 0 && aoi_shape_holds(dims, shape, a, w, t, margin, extent) ? AOI_BETWEEN : AOI_OUTSIDE;

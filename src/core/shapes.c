@@ -21,19 +21,24 @@ typedef struct shape_class {
 /* ---- inside ------------------------------------------------------------------------------------------------------ */
 
 static bool in_height(int dims, const aoi_shape *p, const double *w, const double *t, double margin, double extent) {
-    return dims < 3 || aoi_in_side(w[2], t[2], p->half_height + margin + extent);
+    double h = p->half_height + margin + extent;
+    return dims < 3 || (h >= 0 && aoi_in_side(w[2], t[2], h));
 }
 
 static bool box_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin,
                       double extent) {
     bool in = true;
-    for (int i = 0; i < dims; i++) in &= aoi_in_side(w[i], t[i], a->shape->extents[i] + margin + extent) != 0;
+    for (int i = 0; i < dims; i++) {
+        double e = a->shape->extents[i] + margin + extent;
+        in &= (e >= 0) & (aoi_in_side(w[i], t[i], e) != 0);
+    }
     return in;
 }
 
 static bool cylinder_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin,
                            double extent) {
-    return aoi_in_ball(2, w, t, a->radius + margin + extent) && in_height(dims, a->shape, w, t, margin, extent);
+    double r = a->radius + margin + extent;
+    return r >= 0 && aoi_in_ball(2, w, t, r) && in_height(dims, a->shape, w, t, margin, extent);
 }
 
 static bool sector_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin,
@@ -270,6 +275,7 @@ static void resolve(int dims, const aoi_area *a, aoi_shape *p, aoi_area_state *o
         fill_shape(p, dims, a);
         resolve_other(dims, a, p, out);
     } else resolve_round_or_square(a, out);
+    out->fixed = a->fixed;
     out->outside = a->outside;
     out->margined |= a->outside; /* the rule decides, not the box */
     out->area.user_data = a->user_data;
@@ -287,6 +293,7 @@ bool aoi_area_borrow(aoi_memory *m, aoi_shape **scratch, int dims, const aoi_are
 void aoi_area_describe(const aoi_area_state *is, aoi_area *out) {
     const aoi_shape *p = is->area.shape;
     *out = (aoi_area){.shape = is->shape, .mask = is->mask, .radius = is->area.radius, .user_data = is->area.user_data};
+    out->fixed = is->fixed;
     out->outside = is->outside;
     out->layered = is->layered;
     out->layers = is->layered ? is->layers : 0;

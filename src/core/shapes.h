@@ -29,6 +29,7 @@ typedef struct aoi_area_state {
     uint64_t mask;
     uint8_t shape;
     bool margined; /* it has a zone BETWEEN, or is `outside` */
+    bool fixed;    /* extents of targets do not count */
     bool outside;  /* the node sees what the area does not hold */
     bool layered;  /* it has layers of its own, not those of its owner */
     uint64_t layers;

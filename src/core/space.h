@@ -294,10 +294,15 @@ static inline bool aoi_pair_meets(const aoi_space *s, uint32_t node, uint32_t ta
 static inline aoi_zone aoi_pair_zone(const aoi_space *s, uint32_t node, uint32_t target, const double *w,
                                      const double *t) {
     const aoi_node_record *n = s->world.nodes + node;
-    double extent = aoi_extent_of(s, target);
-    if (n->flags & AOI_NODE_PLAIN)
-        return aoi_in_box(s->world.dims, w, t, n->reach[0] + extent) ? AOI_INSIDE : AOI_OUTSIDE;
+    double extent = n->fixed ? 0 : aoi_extent_of(s, target), r = n->reach[0] + extent;
+    if (n->flags & AOI_NODE_PLAIN) return r >= 0 && aoi_in_box(s->world.dims, w, t, r) ? AOI_INSIDE : AOI_OUTSIDE;
     return aoi_zone_grown(s->world.dims, n->shape, s->world.areas + node, w, t, extent);
+}
+
+/* The zone of a target for an area at that place. */
+static inline aoi_zone aoi_state_zone(const aoi_space *s, const aoi_area_state *is, const double *at, uint32_t target) {
+    double extent = is->fixed ? 0 : aoi_extent_of(s, target);
+    return aoi_zone_grown(s->world.dims, is->shape, &is->area, at, s->world.entities[target].pos, extent);
 }
 
 /* Whether the node sees the target at the positions that both have for the host. */

@@ -60,7 +60,8 @@ typedef struct aoi_node_record {              /* one cache line */
     };
     uint8_t shape;        /* AOI_SQUARE ... */
     uint8_t flags;        /* the space's: AOI_NODE_SILENT ... */
-    uint16_t part : 15;   /* the engine's: the part that holds the node, from 1 on; 0: none */
+    uint16_t part : 14;   /* the engine's: the part that holds the node, from 1 on; 0: none */
+    uint16_t fixed : 1;   /* extents of targets do not count */
     uint16_t outside : 1; /* the space's: the node sees what its area does not hold; the index has the area */
 } aoi_node_record;
 

@@ -27,6 +27,7 @@ typedef struct sweep {
 /* Whether the ball touches the target, and when. */
 static bool touches(const sweep *w, const double *target, double radius, double *t) {
     double m[3] = {w->from[0] - target[0], w->from[1] - target[1], w->dims == 3 ? w->from[2] - target[2] : 0};
+    if (radius < 0) return false;
     AOI_PRODUCT rr = radius * radius;
     double b = dot(w->dims, m, w->d), c = dot(w->dims, m, m) - rr;
     *t = 0;

@@ -447,8 +447,8 @@ void aoi_judge_target(aoi_space *s, uint32_t entity, const aoi_looks *was, const
         bool ends = !is && n->outside; /* a mark may have to go */
         if ((!met && !meets && !ends) || is_judged_already(w, entity, n->owner)) continue;
         const double *at = w->entities[n->owner].pos, *t = w->entities[entity].pos;
-        aoi_zone z0 = aoi_zone_grown(w->dims, n->shape, w->areas + node, at, t, before), z1 = z0;
-        if (after != before) z1 = aoi_zone_grown(w->dims, n->shape, w->areas + node, at, t, after);
+        aoi_zone z0 = aoi_zone_grown(w->dims, n->shape, w->areas + node, at, t, n->fixed ? 0 : before), z1 = z0;
+        if (after != before && !n->fixed) z1 = aoi_zone_grown(w->dims, n->shape, w->areas + node, at, t, after);
         if (z0 != AOI_OUTSIDE || z1 != AOI_OUTSIDE || n->outside)
             judge_change(s, node, entity, met, z0, was && n->outside, meets, z1, is && n->outside);
     }
@@ -499,15 +499,14 @@ void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, cons
     s->candidates += w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         uint32_t target = w->hits[i];
-        const aoi_entity_record *t = w->entities + target;
         int how = aoi_override_of(s, node, target);
         aoi_looks looks = aoi_looks_of(s, target);
         bool met = was && aoi_meets(how, looks.kind, was->mask) && (looks.layers & was->layers);
         bool meets = is && aoi_meets(how, looks.kind, is->mask) && (looks.layers & is->layers);
         bool ends = was_outside && !is_outside;
         if (target == owner || (!met && !meets && !ends) || is_judged_already(w, owner, target)) continue;
-        aoi_zone before = met ? aoi_zone_grown(w->dims, was->shape, &was->area, at, t->pos, looks.extent) : AOI_OUTSIDE;
-        aoi_zone after = meets ? aoi_zone_grown(w->dims, is->shape, &is->area, at, t->pos, looks.extent) : AOI_OUTSIDE;
+        aoi_zone before = met ? aoi_state_zone(s, was, at, target) : AOI_OUTSIDE;
+        aoi_zone after = meets ? aoi_state_zone(s, is, at, target) : AOI_OUTSIDE;
         judge_change(s, node, target, met, before, was_outside, meets, after, is_outside);
     }
     if (!is && w->nodes[node].flags & AOI_NODE_OVERRIDES) judge_shown(s, AOI_OVERRIDE_BY_NODE, node, owner);
@@ -518,15 +517,13 @@ void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, cons
 static aoi_zone zone_when_added(const aoi_space *s, const aoi_area_state *is, const double *at, uint32_t target) {
     aoi_looks looks = aoi_looks_of(s, target);
     if (!(looks.kind & is->mask) || !(looks.layers & is->layers)) return AOI_OUTSIDE;
-    aoi_zone z = aoi_zone_grown(s->world.dims, is->shape, &is->area, at, s->world.entities[target].pos, looks.extent);
+    aoi_zone z = aoi_state_zone(s, is, at, target);
     return is->outside ? (aoi_zone)(AOI_INSIDE - z) : z;
 }
 
 static bool holds_when_added(const aoi_space *s, const aoi_area_state *is, const double *at, uint32_t target) {
     aoi_looks looks = aoi_looks_of(s, target);
-    return (looks.kind & is->mask) && (looks.layers & is->layers) &&
-           aoi_zone_grown(s->world.dims, is->shape, &is->area, at, s->world.entities[target].pos, looks.extent) ==
-               AOI_INSIDE;
+    return (looks.kind & is->mask) && (looks.layers & is->layers) && aoi_state_zone(s, is, at, target) == AOI_INSIDE;
 }
 
 /* Marks the seen targets in the space, keeps those between two borders, and lists the others: outside, or not in the

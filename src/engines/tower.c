@@ -194,7 +194,7 @@ static int tower_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *b) 
     if (!tower_step_span(g, y, node, &has, &tower_nowhere, 1, TOWER_RESERVE)) return AOI_ENOMEM;
     (void)tower_step_span(g, y, node, &has, &tower_nowhere, 1, TOWER_ENTER);
     if (n->part) tower_remove_node(head, node);
-    n->part = (level + 1) & INT16_MAX;
+    n->part = (level + 1) & 0x3fff;
     g->boxes[node] = box;
     return AOI_OK;
 }

@@ -26,14 +26,14 @@ void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi) {
     g->world->steps += aoi_box_query(&g->points, lo, hi, &v);
 }
 
-/* The borders around a moving target with an extent, if watchers move up to `slack` on each axis.  A rectangle within a
- * round area grows by less than the area. */
+/* The borders around a moving target with an extent, if watchers move up to `slack` on each axis.  The inner one does
+ * not grow: areas to which no extent applies stay as they are. */
 static aoi_borders grid_grown_borders(const aoi_borders *b, double extent, double slack) {
-    double away = slack * 1.4143, inner = b->fixed ? 0 : b->round ? extent : extent * 0.7071;
+    double away = slack * 1.4143, inner = fmin(extent, 0);
     aoi_borders r = {.round = b->round};
     for (int a = 0; a < 2; a++) {
         r.enter_min[a] = b->enter_min[a] > 0 ? fmax(b->enter_min[a] + inner - away, 0) : 0;
-        r.leave_max[a] = b->leave_max[a] + extent + away;
+        r.leave_max[a] = b->leave_max[a] + fmax(extent, 0) + away;
     }
     return r;
 }
@@ -47,7 +47,7 @@ void aoi_grid_watchers(aoi_grid *g, const aoi_grid_target *t, bool idle) {
         const aoi_grid_layer *y = g->layers + i;
         if (!y->count || (y->idle && !idle)) continue;
         aoi_borders b = y->borders;
-        if (t->extent > 0) b = grid_grown_borders(&y->borders, t->extent, t->slack);
+        if (t->extent != 0 || t->slack > 0) b = grid_grown_borders(&y->borders, t->extent, t->slack);
         q.level = i;
         w->steps += aoi_ring_query(y->crowd ? &g->points : &y->cells, t->from, t->to, &b, t->solid, AOI_NONE,
                                    y->crowd ? &owners : &nodes);

@@ -127,7 +127,7 @@ static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     if (t == h->trace_top) h->trace_top++;
     else h->unused_trace = unused;
     aoi_index_add(&h->ids, trace_hash(h, h->traces[t].id), t);
-    h->large_count += h->traces[t].looks.extent > 0;
+    h->large_count += h->traces[t].looks.extent != 0;
     h->trace_count++;
     h->trace_of[entity] = t;
     return true;
@@ -151,7 +151,7 @@ static void forget_traces(aoi_history *h, uint32_t first) {
         h->first_ended = trace->next;
         take_row(h, t, h->now);
         aoi_index_remove(&h->ids, trace_hash(h, trace->id), t);
-        h->large_count -= trace->looks.extent > 0;
+        h->large_count -= trace->looks.extent != 0;
         trace->next = h->unused_trace;
         trace->entered = trace->left = AOI_NONE;
         h->unused_trace = t;
@@ -373,7 +373,7 @@ int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_
         fetch_ahead(h, h->now - ago, i);
         uint32_t t = w->hits[i];
         const aoi_trace *trace = h->traces + t;
-        double extent = h->large_count ? trace->looks.extent : 0;
+        double extent = h->large_count && !is.fixed ? trace->looks.extent : 0;
         const double *place = aoi_trace_place(h, t, h->now - ago);
         if (!aoi_trace_was(trace, h->now - ago)) continue;
         if (aoi_zone_grown(w->dims, is.shape, &is.area, at, place, extent) != AOI_INSIDE) continue;

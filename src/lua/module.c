@@ -95,7 +95,6 @@ static int l_set_extent(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 3);
     aoi_entity e = laoi_entity(L, b, 2);
     double extent = laoi_coordinate(L, 3);
-    if (extent < 0) return laoi_argerror(L, 3, "extent must not be negative, got %s", laoi_value(L, 3));
     return laoi_changed(L, b, aoi_set_extent(b->core, e, extent));
 }
 

@@ -127,24 +127,55 @@ static int l_near_many(lua_State *L) {
     return 3;
 }
 
+/* A table with one of these fields, or behind a table to fill, is the options. */
+static const char *const nearest_options[] = {"least", "except"};
+
+/* Whether the table at i is the options of nearest; reads them. */
+static bool read_nearest(lua_State *L, int i, aoi_nearest_only *o, int64_t *except) {
+    bool any = lua_istable(L, i) && lua_istable(L, i - 1);
+    for (int k = 0; k < 2 && lua_istable(L, i); k++, lua_pop(L, 1))
+        any |= laoi_rawfield(L, i, nearest_options[k]) != LUA_TNIL;
+    if (!any) return false;
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        const char *name = laoi_key_name(L, -2);
+        lua_pop(L, 1);
+        double least = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+        if (!strcmp(name, "least")) {
+            if (!(least >= 0 && (least <= AOI_FARTHEST || isinf(least))))
+                laoi_bad_option(L, i, name, "a number from 0 to 2^50 expected");
+            o->least = least;
+        } else if (!strcmp(name, "except")) {
+            if (lua_type(L, -1) != LUA_TNUMBER || !laoi_tointeger(L, -1, except))
+                laoi_bad_option(L, i, name, "an integer expected");
+            o->except = except;
+        } else laoi_argerror(L, i, "unknown option '%s': 'least' or 'except' expected", name);
+    }
+    return true;
+}
+
+/* nearest(x, y [, z], n [, radius] [, mask] [, buf] [, options]): of the last two one may stand in the place of any that
+ * is optional. */
 static int l_nearest(lua_State *L) {
     laoi_space *b = laoi_self(L);
     laoi_list a = {0};
-    double pos[3], radius = INFINITY;
-    uint64_t mask = 0;
+    double pos[3];
+    int64_t except;
+    aoi_nearest_only only = {.radius = INFINITY};
     bool masked = false;
     int i = laoi_position(L, b, 2, pos);
     int64_t most = laoi_integer(L, i);
     if (most < 0) laoi_argerror(L, i, "number must not be negative");
+    int last = lua_gettop(L);
+    while (last > i && lua_isnil(L, last)) last--;
+    if (last > i && read_nearest(L, last, &only, &except)) lua_settop(L, last - 1);
     if (!lua_istable(L, ++i)) {
-        if (!lua_isnoneornil(L, i)) radius = laoi_radius(L, i);
-        i = optional_mask(L, i + 1, &mask, &masked);
+        if (!lua_isnoneornil(L, i)) only.radius = laoi_radius(L, i);
+        i = optional_mask(L, i + 1, &only.mask, &masked);
     }
     check_buffer_in(L, b, i);
-    b = laoi_self(L);              /* once more: see l_near */
-    if (masked && !mask) most = 0; /* the core takes 0 for all kinds */
-    int result =
-        aoi_nearest(b->core, pos, (uint64_t)most < SIZE_MAX ? (size_t)most : SIZE_MAX, radius, mask, &a.ids, &a.n);
+    b = laoi_self(L);                   /* once more: see l_near */
+    if (masked && !only.mask) most = 0; /* the core takes 0 for all kinds */
+    int result = aoi_nearest_of(b->core, pos, (uint64_t)most < SIZE_MAX ? (size_t)most : SIZE_MAX, &only, &a.ids, &a.n);
     return laoi_answer(L, b, l_nearest, i, result, &a);
 }
 

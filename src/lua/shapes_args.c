@@ -77,7 +77,7 @@ static int refuse_field(lua_State *L, const laoi_space *b, int i, int shape, uns
 }
 
 static unsigned refuse_unknown(lua_State *L, const laoi_space *b, int i, int shape) {
-    static const char *const of_all[] = {"shape", "mask", "layers", "outside", "label"};
+    static const char *const of_all[] = {"shape", "mask", "layers", "outside", "extents_apply", "label"};
     enum { OF_ALL = sizeof of_all / sizeof *of_all };
     const char *names[FIELD_COUNT + OF_ALL + 1];
     size_t n = 0;
@@ -109,10 +109,12 @@ static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_
             out->area.layered = true;
             return 0;
         }
-        if (!strcmp(name, "outside")) {
+        const bool outside = !strcmp(name, "outside");
+        if (outside || !strcmp(name, "extents_apply")) {
             if (!lua_isboolean(L, -1))
-                laoi_argerror(L, i, "boolean expected for 'outside', got %s", luaL_typename(L, -1));
-            out->area.outside = lua_toboolean(L, -1);
+                laoi_argerror(L, i, "boolean expected for '%s', got %s", name, luaL_typename(L, -1));
+            if (outside) out->area.outside = lua_toboolean(L, -1);
+            else out->area.fixed = !lua_toboolean(L, -1);
             return 0;
         }
         if (!strcmp(name, "label")) {
@@ -227,6 +229,7 @@ void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
     if (a->layered) laoi_set_integer(L, "layers", (int64_t)a->layers);
     if (a->label) laoi_set_string(L, "label", a->label);
     if (a->outside) laoi_set_flag(L, "outside", true);
+    if (a->fixed) laoi_set_flag(L, "extents_apply", false);
     if (has & AOI_FIELD_RADIUS) laoi_set_number(L, "radius", a->radius);
     if ((has & AOI_FIELD_KEEP) && a->keep > a->radius) laoi_set_number(L, "keep", a->keep);
     if ((has & AOI_FIELD_MARGIN) && a->margin > 0) laoi_set_number(L, "margin", a->margin);
@@ -252,7 +255,7 @@ static const char *explanation_field(lua_State *L, const char *name) {
 /* Text of the other deciding factors, if they differ from the defaults: extent, layers. */
 static const char *factors_text(lua_State *L, const char *why) {
     lua_getfield(L, 1, "extent");
-    const char *extent = lua_tonumber(L, -1) > 0 ? explanation_field(L, "extent") : NULL;
+    const char *extent = lua_tonumber(L, -1) != 0 ? explanation_field(L, "extent") : NULL;
     if (extent) extent = lua_pushfstring(L, ", extent %s", extent);
     else extent = "";
     if (strcmp(why, "layers") != 0) return extent;

@@ -44,7 +44,7 @@ static void notice_large(aoi_sight *g) {
     const aoi_wall_changes *c = &g->changes;
     for (uint32_t k = 0; k < s->larges.count; k++) {
         const aoi_large *large = s->larges.records + k;
-        const double *t = s->world.entities[large->entity].pos, e = large->extent * (1 + 0x1p-40);
+        const double *t = s->world.entities[large->entity].pos, e = fmax(large->extent, 0) * (1 + 0x1p-40);
         uint32_t i = 0;
         if (large->entity >= g->thing_cap) continue;
         while (i < c->count && !(c->boxes[i].lo[0] - e <= t[0] && t[0] <= c->boxes[i].hi[0] + e &&

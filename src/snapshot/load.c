@@ -133,8 +133,8 @@ static bool load_looks(loader *l) {
         double extent = aoi_get_double(&l->in);
         if (!is_good(l)) return false;
         if (gap >= w->entity_count - entity || (i && !gap)) return fail(l, "layers are of no entity");
-        if (!(extent >= 0 && aoi_is_coordinate(extent)) || signbit(extent))
-            return fail(l, "an extent is negative or beyond 2^50");
+        if (!aoi_is_coordinate(extent) || (extent == 0 && signbit(extent)))
+            return fail(l, "an extent is no number, or beyond 2^50");
         if (layers == AOI_FIRST_LAYER && extent == 0) return fail(l, "layers are spelled out that are the usual ones");
         entity += gap;
         if (aoi_restore_looks(l->s, (uint32_t)entity, layers, extent) != AOI_OK) return lacks_memory(l);
@@ -188,9 +188,12 @@ const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out)
     if (label) head = aoi_get_byte(in);
     const bool outside = head == AOI_AREA_OUTSIDE;
     if (outside) head = aoi_get_byte(in);
+    const bool fixed = head == AOI_AREA_FIXED;
+    if (fixed) head = aoi_get_byte(in);
     *out = (aoi_area){.label = label,
                       .shape = (int)(head & AOI_AREA_SHAPE),
                       .outside = outside,
+                      .fixed = fixed,
                       .silent = (head & AOI_AREA_SILENT) != 0,
                       .points = points};
     bool simple = out->shape == AOI_SQUARE || out->shape == AOI_CIRCLE;

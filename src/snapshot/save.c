@@ -65,6 +65,7 @@ unsigned char *aoi_put_area(unsigned char *p, int dims, const aoi_area *a) {
         p = (unsigned char *)memcpy(p, a->label, size) + size;
     }
     if (a->outside) *p++ = AOI_AREA_OUTSIDE;
+    if (a->fixed) *p++ = AOI_AREA_FIXED;
     *p++ = (unsigned char)(a->shape | (a->silent ? AOI_AREA_SILENT : 0) |
                            (a->mask != AOI_ALL_KINDS ? AOI_AREA_MASKED : 0) | (grows ? AOI_AREA_GROWN : 0) |
                            (high ? AOI_AREA_HEIGHT : 0) | (a->layered ? AOI_AREA_LAYERS : 0));

@@ -38,6 +38,7 @@ enum {
  * OUTSIDE: the area follows whose outside the node sees. */
 enum {
     AOI_AREA_OUTSIDE = 6,
+    AOI_AREA_FIXED = 14,
     AOI_AREA_LABELLED = 7,
     AOI_AREA_SHAPE = 7,
     AOI_AREA_SILENT = 8,
@@ -47,7 +48,7 @@ enum {
     AOI_AREA_LAYERS = 128 /* layers of its own */
 };
 
-enum { AOI_AREA_ROOM = 64 + 16 * AOI_MOST_CORNERS + AOI_MOST_LABEL + 2 }; /* bytes of the longest area */
+enum { AOI_AREA_ROOM = 64 + 16 * AOI_MOST_CORNERS + AOI_MOST_LABEL + 3 }; /* bytes of the longest area */
 
 /* The first byte of an event: AOI_ENTER or AOI_LEAVE, and GONE: the target is gone, its id follows. */
 enum { AOI_EVENT_KIND = 3, AOI_EVENT_GONE = 4, AOI_EVENT_BECAUSE = 8 };

@@ -21,6 +21,7 @@
 ---@field radius? number world units, >= 0; in squares and circles it may be `math.huge`, which sees the whole space
 ---@field keep? number squares and circles, instead of `margin`: the leave radius itself in world units, >= radius
 ---@field margin? number world units, >= 0; what it sees it loses only outside the area grown by it; not for polygons
+---@field extents_apply? boolean false: tested as if every target had no extent
 ---@field outside? boolean of nodes of a space: sees what the area does not hold; with a margin that holds on
 ---@field mask? integer bits of the kinds it looks for, all without it
 ---@field layers? integer bits; of a node its owner's without it, of a question any

@@ -152,7 +152,7 @@ function Space:set_layers(id, layers) end
 --- polygons and infinite radii as they are; `near` and `sweep` likewise. For a few in a hundred. Exactly the difference in
 --- events.
 ---@param id integer
----@param extent number world units, >= 0; 0 without this
+---@param extent number world units; 0 without this; below zero areas shrink, and are empty where r + extent < 0
 function Space:set_extent(id, extent) end
 
 --- From now on the position of `id` is the carrier's plus the offset, one addition a coordinate: it moves there, and with
@@ -243,10 +243,12 @@ function Space:near_many(rows, area, mask, buf, ends) end
 ---@param radius? number world units: none farther than that
 ---@param mask? integer kind bits; any kind without it, 0 included
 ---@param buf? integer[] a table to fill
+---@param options? { least: number?, except: integer? } none nearer than `least`, and not that id; may take the place of any that
+--- is optional
 ---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 ---@overload fun(self: aoi.Space, x: number, y: number, n: integer, radius?: number, mask?: integer, buf?: integer[]): integer[], integer
-function Space:nearest(x, y, z, n, radius, mask, buf) end
+function Space:nearest(x, y, z, n, radius, mask, buf, options) end
 
 --- What a ball touches on its way from one place to another, and when: bullets, dashes. Ascending by time, then id; a
 --- target that it touches at the start has time 0. Costs about what `near` costs of the box of the whole way.

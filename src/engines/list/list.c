@@ -98,7 +98,7 @@ static aoi_level *ready_level(aoi_list *g, uint32_t node, const aoi_bounds *b) {
 static void insert_edges(aoi_list *g, aoi_level *y, uint32_t node, const aoi_bounds *b) {
     aoi_node_record *n = g->head.world->nodes + node;
     aoi_insert_box(g, y, node, g->head.world->entities[n->owner].pos, b->reach);
-    n->part = (uint32_t)(y - g->levels + 1) & INT16_MAX;
+    n->part = (uint32_t)(y - g->levels + 1) & 0x3fff;
     y->nodes++;
     y->natives += aoi_level_is_native(g, y, fmax(b->reach[0], b->reach[1]));
     if (aoi_level_has_natives(y, y->nodes)) y->idle = 0;
