@@ -61,7 +61,7 @@ end
 -- The first ones, as a reader goes through them; others follow by name.
 local FIRST = {
   "guide", "reference", "scripting", "recipes", "engines", "sync", "client", "tick", "sync-wire", "sight", "skynet",
-  "world", "operators", "snapshot", "journal", "why", "command", "viewer", "viewer-wire",
+  "world", "operators", "trust", "snapshot", "journal", "why", "command", "viewer", "viewer-wire",
 }
 local LAST = { "c", "testing", "comparison", "contributing", "house" }
 

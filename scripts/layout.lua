@@ -23,10 +23,10 @@ local function text_of(title) return (title:gsub("`", ""):gsub("&", "&amp;"):gsu
 local GROUPS = {
   { "Begin", "index", "guide", "playground", "recipes", "why" },
   { "中文", "zh", "guide.zh-CN", "recipes.zh-CN", "why.zh-CN", "reference.zh-CN", "engines.zh-CN", "scripting.zh-CN",
-    "sight.zh-CN", "sync.zh-CN", "client.zh-CN", "tick.zh-CN", "skynet.zh-CN", "world.zh-CN",
+    "sight.zh-CN", "sync.zh-CN", "client.zh-CN", "tick.zh-CN", "skynet.zh-CN", "world.zh-CN", "trust.zh-CN",
     "snapshot.zh-CN", "journal.zh-CN", "command.zh-CN", "comparison.zh-CN" },
   { "The library", "reference", "api", "engines", "scripting", "sight", "history", "sync", "client", "tick" },
-  { "Servers", "skynet", "world", "operators", "snapshot", "journal", "command", "viewer" },
+  { "Servers", "skynet", "world", "operators", "trust", "snapshot", "journal", "command", "viewer" },
   { "More", "sync-wire", "viewer-wire", "c" },
   { "The project", "comparison", "stability", "testing", "contributing", "house" },
 }
