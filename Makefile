@@ -177,7 +177,7 @@ clean:
 # ---- check -------------------------------------------------------------------------------------------------
 
 # What a newcomer waits for: random histories are shorter than usual. .ci/run has them longer.
-test: export AOI_LENGTH ?= 0.25
+test: export AOI_LENGTH ?= 0.1
 # The same with random histories that are so many times as long.
 test-long:
 	@AOI_LENGTH=$${AOI_LENGTH:-7} $(SUBMAKE) test

@@ -1,8 +1,10 @@
 -- Errors in handlers: raised from the delivering call; the other events stay queued in order. on_error takes them.
 local fixture = require "spec.support.fixture"
+local tree = require "spec.support.tree"
 
 for setup in fixture.all { modes = { "immediate", "flush" } } do
   describe("an error in a handler on " .. setup.name, function()
+    local single = setup.engine == tree.engines[1] and setup.dimensions == 2
     local w, space, fail, seen
     -- Entity 1 watches; its handler raises what `fail` says about a target.
     before_each(function()
@@ -282,6 +284,7 @@ for setup in fixture.all { modes = { "immediate", "flush" } } do
     end)
 
     it("has the right company, whatever a metamethod does to on_error while the handler is looked up", function()
+      if not single then return pending "once is enough" end
       local calls, count = {}, 0
       local function note(...) calls[#calls + 1] = { ... } end
       local clearing = setmetatable({}, { __index = function()

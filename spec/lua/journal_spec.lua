@@ -3,6 +3,7 @@ local aoi = require "aoi"
 local journal = require "aoi.journal"
 local rng = require "spec.support.rng"
 local random_run = require "spec.support.random_run"
+local tree = require "spec.support.tree"
 
 local seed = random_run.seed("journals")
 
@@ -73,7 +74,7 @@ local function record(options, sink, made)
 end
 
 for _, delivery in ipairs { "immediate", "deferred" } do
-  for _, engine in ipairs(aoi.engines()) do
+  for _, engine in ipairs(tree.engines) do
     describe(("a journal of a %s space, %s,"):format(engine, delivery), function()
       local path, made, heard
       before_each(function()
@@ -132,7 +133,7 @@ for _, delivery in ipairs { "immediate", "deferred" } do
   end
 end
 
-for _, engine in ipairs(aoi.engines()) do
+for _, engine in ipairs(tree.engines) do
   it("a journal of a " .. engine .. " space makes the events in the order they had", function()
     local heard, again, pieces = {}, {}, {}
     local space = aoi.new { engine = engine }

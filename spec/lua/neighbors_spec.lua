@@ -5,6 +5,7 @@ local Sync = require "aoi.sync"
 local garbage_of = require "spec.support.garbage"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
+local tree = require "spec.support.tree"
 
 local PLAYER, NPC = 1, 2
 local SEED = random_run.seed("neighbour lists")
@@ -26,7 +27,7 @@ local function walk(iterator, list, first)
   return found
 end
 
-for _, engine in ipairs(aoi.engines()) do
+for _, engine in ipairs(tree.engines) do
   describe("neighbours on " .. engine .. ":", function()
     local space, near
 

@@ -2,11 +2,12 @@
 local aoi = require "aoi"
 local rng = require "spec.support.rng"
 local team = require "aoi.team"
+local tree = require "spec.support.tree"
 local unpack = table.unpack or unpack
 
 local RED, BLUE = 1, 2
 
-for _, engine in ipairs(aoi.engines()) do
+for _, engine in ipairs(tree.engines) do
   describe("teams on " .. engine .. ":", function()
     local space, sight, heard
 

@@ -1,11 +1,11 @@
 -- Triggers: errors in handlers, handlers that yield, misuse, and deferred spaces.
-local aoi = require "aoi"
 local trigger = require "aoi.trigger"
 local trigger_fixture = require "spec.support.trigger_fixture"
+local tree = require "spec.support.tree"
 
 local function noop() end
 
-for _, engine in ipairs(aoi.engines()) do
+for _, engine in ipairs(tree.engines) do
   describe("trigger errors on " .. engine .. ":", function()
     local f = trigger_fixture(engine)
     local recorder, take, note, crowd, come, go, add, nothing_left =

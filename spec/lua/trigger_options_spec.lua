@@ -1,10 +1,10 @@
 -- Triggers: limit, cooldown, once, enabled, where options come from; regions; handlers replaced while running.
-local aoi = require "aoi"
 local trigger_fixture = require "spec.support.trigger_fixture"
+local tree = require "spec.support.tree"
 
 local PLAYER, MONSTER = 1, 2
 
-for _, engine in ipairs(aoi.engines()) do
+for _, engine in ipairs(tree.engines) do
   describe("trigger options on " .. engine .. ":", function()
     local f = trigger_fixture(engine)
     local recorder, take, note, crowd, come, go, add, nothing_left =

@@ -2,10 +2,11 @@
 local aoi = require "aoi"
 local trigger = require "aoi.trigger"
 local trigger_fixture = require "spec.support.trigger_fixture"
+local tree = require "spec.support.tree"
 
 local EVENTS = { "first", "enter", "stay", "dwell", "leave", "last" }
 
-for _, engine in ipairs(aoi.engines()) do
+for _, engine in ipairs(tree.engines) do
   describe("removal of triggers on " .. engine .. ":", function()
     local f = trigger_fixture(engine)
     local recorder, take, note, crowd, come, go, add, nothing_left =

@@ -8,6 +8,7 @@ local trigger = require "aoi.trigger"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 local Model = require "spec.support.trigger_model"
+local tree = require "spec.support.tree"
 
 local SEED, STEPS = random_run.seed("saved triggers"), random_run.steps(400)
 local EVENTS = { "first", "enter", "stay", "dwell", "leave", "last" }
@@ -70,7 +71,7 @@ local function saved_and_loaded(world, engine, ahead)
   return copy, data
 end
 
-for _, engine in ipairs(aoi.engines()) do
+for _, engine in ipairs(tree.engines) do
   for _, delivery in ipairs { "immediate", "deferred" } do
     it(("triggers on %s, %s, go on after they were saved and loaded"):format(engine, delivery), function()
       local random = rng.new(SEED + rng.hash(engine .. delivery))

@@ -3,12 +3,13 @@ local aoi = require "aoi"
 local trigger = require "aoi.trigger"
 local garbage_of = require "spec.support.garbage"
 local trigger_fixture = require "spec.support.trigger_fixture"
+local tree = require "spec.support.tree"
 
 local PLAYER, MONSTER = 1, 2
 
 local function noop() end
 
-for _, engine in ipairs(aoi.engines()) do
+for _, engine in ipairs(tree.engines) do
   describe("triggers on " .. engine .. ":", function()
     local f = trigger_fixture(engine)
     local recorder, take, crowd, come, go, add, nothing_left =

@@ -4,12 +4,13 @@ local aoi = require "aoi"
 local zones = require "aoi.zones"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
+local tree = require "spec.support.tree"
 
 local SEED, STEPS = random_run.seed("zones"), random_run.steps(600)
 local IDS, MAP = 12, 24
 
 local function each_space(f)
-  for _, engine in ipairs(aoi.engines()) do
+  for _, engine in ipairs(tree.engines) do
     for _, delivery in ipairs { "immediate", "deferred" } do f(engine, delivery) end
   end
 end

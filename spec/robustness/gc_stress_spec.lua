@@ -1,5 +1,6 @@
 -- The garbage collector runs all the time, in every mode; objects that reference each other die in every order.
 local aoi = require "aoi"
+local tree = require "spec.support.tree"
 
 -- A small Lua of its own, built by make, next to the core: there a collection takes no time, so all can happen in one.
 local path = os.getenv("AOI_FAULTY")
@@ -25,7 +26,7 @@ for _, mode in ipairs(modes) do
       return
     end
 
-    for _, engine in ipairs(aoi.engines()) do
+    for _, engine in ipairs(tree.engines) do
       for _, delivery in ipairs { "immediate", "deferred" } do
         it(("changes nothing, %s %s"):format(engine, delivery), function()
           run("gc_stress.lua", mode, "busy", engine, delivery)
@@ -45,7 +46,7 @@ describe("a finalizer", function()
     return
   end
 
-  for _, engine in ipairs(aoi.engines()) do
+  for _, engine in ipairs(tree.engines) do
     it("may use and close the space in the middle of a call, " .. engine, function()
       run("finalizers.lua", engine)
     end)
@@ -68,7 +69,7 @@ describe("a coroutine that dies in a handler", function()
     return
   end
 
-  for _, engine in ipairs(aoi.engines()) do
+  for _, engine in ipairs(tree.engines) do
     local function suspended(space, heard)
       local co = coroutine.create(function()
         space:add_node(1, 1, 50, function(_, target)

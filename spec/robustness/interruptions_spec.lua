@@ -63,7 +63,7 @@ describe("a time budget", function()
     return space
   end
 
-  for _, engine in ipairs(aoi.engines()) do
+  for _, engine in ipairs(tree.engines) do
     it("that interrupts a handler is another error in a handler, " .. engine, function()
       local expected, struck = {}, 0
       local space = scene(engine, expected)

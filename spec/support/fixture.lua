@@ -8,6 +8,7 @@
 --       assert.same({ "+1/7>2" }, w:take())      the events since the last take, sorted: + enter, - leave
 local aoi = require "aoi"
 local Model = require "spec.support.model"
+local tree = require "spec.support.tree"
 
 local fixture = {}
 local Fixture = {}
@@ -30,7 +31,7 @@ end
 function fixture.all(what)
   what = what or {}
   return coroutine.wrap(function()
-    for _, engine in ipairs(aoi.engines()) do
+    for _, engine in ipairs(tree.engines) do
       for _, dimensions in ipairs(what.dimensions or { 2, 3 }) do
         for _, mode in ipairs(what.modes or fixture.modes) do
           local setup = {

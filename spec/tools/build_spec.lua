@@ -3,7 +3,6 @@
 -- What is the same for every Lua is tested with the usual one alone.
 local process = require "spec.support.process"
 local tools = require "spec.support.tools"
-local random_run = require "spec.support.random_run"
 local tree = require "spec.support.tree"
 local quote, lines = process.quote, process.lines
 
@@ -17,7 +16,7 @@ local function list(command) return lines(must(command)) end
 -- Where a test builds the whole core by itself, which takes as long as hundreds of others.
 local function builds_the_core()
   if not tree.usual then pending("once is enough") end
-  if random_run.steps(100) < 100 then pending("it builds the core: left to runs of the usual length") end
+  if tree.short then pending("it builds the core: left to runs of the usual length") end
   tools.need "cc"
 end
 
@@ -418,7 +417,7 @@ describe("make", function()
 
     -- Compiles a program against what is installed, with the flags of pkg-config, and runs it: its last line.
     local function runs(compiler, source, libraries)
-      if not tree.usual then pending("once is enough") end
+      if not tree.usual or tree.short then pending("once is enough, in runs of the usual length") end
       tools.need(compiler, "pkg-config")
       local command = "cd %s && export PKG_CONFIG_LIBDIR=%s/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=%s && "
         .. "%s -Wall -Wextra -Werror %s -o program $(pkg-config --cflags aoi) " .. libraries .. " && "
@@ -443,7 +442,7 @@ describe("make", function()
     end
 
     it("lets a CMake project find it, the versions that fit alone", function()
-      if not tree.usual then pending("once is enough") end
+      if not tree.usual or tree.short then pending("once is enough, in runs of the usual length") end
       tools.need "cmake"
       local project, remove_project = process.folder()
       finally(remove_project)
