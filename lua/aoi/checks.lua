@@ -48,9 +48,8 @@ function checks.spell(id) return (math.type and math.type(id) == "integer" and "
 --- Expects the id of an entity that is in the space.
 function checks.entity(space, id, n, name)
   checks.id(id, n, name, 4)
-  local ok, exists = pcall(space.has, space, id)
-  if not ok then error(exists, 3) end
-  if not exists then fail(n, name, ("no entity %s"):format(checks.spell(id)), 3) end
+  checks.open(space, 3)
+  if not space:has(id) then fail(n, name, ("no entity %s"):format(checks.spell(id)), 3) end
 end
 
 --- The words about a key that is none of the keys of `known`: "unknown option 'colour': 'cell' or 'engine' expected".
@@ -98,14 +97,10 @@ function checks.nothing(value, n, name, level)
   if value ~= nil then fail(n, name, "nothing expected, got " .. type(value), (level or 2) + 1) end
 end
 
---- Whether a space is open.
-function checks.is_open(space) return (pcall(space.count, space)) end
-
 --- Expects an open space.
 -- @param level as for `error`, counted from the caller of this function; 2 without it
 function checks.open(space, level)
-  local ok, err = pcall(space.count, space)
-  if not ok then error(err, (level or 2) + 1) end
+  if not space:is_open() then error("attempt to use a closed space", (level or 2) + 1) end
 end
 
 --- Expects a space, or an object with its methods, as the first argument of a module's `new`.
@@ -114,20 +109,18 @@ function checks.space(space, module, name)
   if space == module then error("calling 'new' on bad self (call " .. name .. ".new(space) with a dot)", 3) end
   local ok, method = pcall(function() return space.add_node end)
   if not ok or method == nil then fail(1, "new", ("aoi.space expected, got %s"):format(got(space)), 3) end
-  if type(space) == "userdata" and not checks.is_open(space) then
-    fail(1, "new", "the space is closed", 3)
-  end
+  if not space:is_open() then fail(1, "new", "the space is closed", 3) end
 end
 
 --- Calls a method of a space. An error about one of its arguments is raised as one about the argument of `name` that is
--- passed there, that of a closed space with the position of the caller; others, as those of handlers, unchanged.
+-- passed there; others, as those of handlers, unchanged.
 -- @param name the public function that calls this
 -- @param places index of an argument of `method`, self included -> index of the argument of `name`
 function checks.call(name, places, method, ...)
   local ok, err, argument = core.call_as(method, nil, 0, ...)
   if ok then return end
   if places[argument] then fail(places[argument], name, err, 3) end
-  error(err, type(err) == "string" and err:find "^attempt to use a " and 3 or 0) -- of the core: without a position here
+  error(err, 0)
 end
 
 --- as_one(space, f, ...): calls f(...), and delivers the events of its calls on the space when it has returned.
@@ -136,11 +129,12 @@ function checks.as_one(space, f, ...)
   return f(...)
 end
 
---- Calls a function of the core. Returns the error about its arguments as text, or nil and the first result.
+--- Calls a function of the core. Returns the error as text, nil and the index of the argument that it is about, if it
+--- is about one; or nil and the first result.
 function checks.fault(f, ...)
-  local ok, result = core.call_as(f, nil, 0, ...)
+  local ok, result, argument = core.call_as(f, nil, 0, ...)
   if ok then return nil, result end
-  return tostring(result)
+  return tostring(result), nil, argument
 end
 
 --- Whether a value can be called.
@@ -177,8 +171,6 @@ end
 --- longer list there: they are removed, so that # is n. Other values in the table stay.
 checks.end_list = core.end_list
 
-local dimensions = setmetatable({}, { __mode = "k" })
-
 --- A number that differs between two entities that have the same id one after the other; nil without such an entity.
 --- For objects that only have the methods of a space it is `true`.
 function checks.life(space, id)
@@ -186,19 +178,9 @@ function checks.life(space, id)
   return space:has(id) or nil
 end
 
---- The dimensions of a space, 2 or 3: in 3D `near` with two coordinates raises an error. The mask of 0 makes it cheap.
-function checks.dimensions(space)
-  local d = dimensions[space]
-  if not d then
-    d = pcall(space.near, space, 0, 0, { radius = 0, mask = 0 }) and 2 or 3
-    dimensions[space] = d
-  end
-  return d
-end
-
 --- The error of `near` for this area at a place, by default the origin; nil if there is none.
 function checks.near_fault(space, area, x, y, z)
-  if checks.dimensions(space) == 2 then return checks.fault(space.near, space, x or 0, y or 0, area) end
+  if space:dimensions() == 2 then return checks.fault(space.near, space, x or 0, y or 0, area) end
   return checks.fault(space.near, space, x or 0, y or 0, z or 0, area)
 end
 

@@ -163,7 +163,7 @@ end
 Neighbors = {}
 Neighbors.__index = Neighbors
 
-local function alive(self, watcher) return reserved.has_node(self.space, watcher.id, watcher.node) end
+local function alive(self, watcher) return self.space:has_node(watcher.id, watcher.node) end
 
 local function watcher_of(self, id)
   local watcher = self.by_id[id]
@@ -471,6 +471,7 @@ local IN_MOVE = { [2] = 1, [3] = 2, [4] = 3, [5] = 4 } -- argument of a method o
 function Neighbors:move(id, x, y, z)
   checks.self(self, Neighbors, "move", "near:move(id, x, y)")
   local space = self.space
+  checks.open(space)
   checks.call("move", IN_MOVE, space.move, space, id, x, y, z)
 end
 
@@ -480,6 +481,7 @@ end
 function Neighbors:move_many(t, n)
   checks.self(self, Neighbors, "move_many", "near:move_many(t)")
   local space = self.space
+  checks.open(space)
   checks.call("move_many", IN_MOVE, space.move_many, space, t, n)
 end
 

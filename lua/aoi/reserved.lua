@@ -51,12 +51,6 @@ end
 function reserved.is_old_node(space, node) return node <= FIRST and node >= counter_of(space).old_node end
 function reserved.is_old_entity(space, id) return id <= FIRST and id >= counter_of(space).old_entity end
 
---- Whether there is such a node. `space:radius` is the cheapest query but returns nil for boxes and polygons; `sees`
---- raises an error if there is no node.
-function reserved.has_node(space, id, node)
-  return space:radius(id, node) ~= nil or pcall(space.sees, space, id, node, id)
-end
-
 --- Whether an id is in the reserved range; among ids of entities these are the regions of `aoi.trigger`, and bushes.
 function reserved.has(id) return id <= FIRST end
 

@@ -83,7 +83,7 @@ end
 -- The node of a watcher of a team; nil if the entity is none.
 local function node_of(self, side, id)
   local node = side and side.nodes[id]
-  return node and reserved.has_node(self.space, id, node) and node or nil
+  return node and self.space:has_node(id, node) and node or nil
 end
 
 -- Marks an entity for the teams that see it, and the targets in bushes that it sees as a watcher.
@@ -217,9 +217,10 @@ function team.new(space, handlers, none)
   }, Sight)
   self.in_bush = new_bush_handlers(self)
   if handlers.sight ~= nil then -- the teams have a sight of their own with the same walls: Sight:tick ticks it
-    local fault, own = checks.fault(sights.new, space, { walls = handlers.sight })
-    if fault and fault:find("'walls'", 1, true) then
-      checks.fail(2, "new", (fault:gsub("option 'walls'", "option 'sight'")))
+    local fault, own, argument = checks.fault(sights.new, space, { walls = handlers.sight })
+    if argument then
+      local words = "bad value for option 'sight' (an open sight of the same space expected, got %s)"
+      checks.fail(2, "new", words:format(tostring(handlers.sight)))
     end
     if fault then error(fault, 0) end
     self.sight = own
@@ -307,7 +308,7 @@ function Sight:bush(points)
   local x, y = (low[1] + high[1]) / 2, (low[2] + high[2]) / 2
   local corners = {}
   for i = 1, n do corners[i] = points[i] - (i % 2 == 1 and x or y) end
-  local id = reserved.entity(space, x, y, checks.dimensions(space) == 3 and 0 or nil)
+  local id = reserved.entity(space, x, y, space:dimensions() == 3 and 0 or nil)
   local area = { shape = "polygon", points = corners, layers = -1 } -- all layers, not those of the bush
   checks.call("bush", { [4] = 1 }, space.add_node, space, id, reserved.node(space), area, self.in_bush)
   self.bushes[id] = { shape = "polygon", points = corners }
@@ -331,7 +332,7 @@ function Sight:tick(none)
   end
   for _, side in ipairs(self.order) do clear(side.changed) end
   local n, calls = 0, self.calls
-  while self.first <= self.last and checks.is_open(self.space) do -- a handler may close it
+  while self.first <= self.last and self.space:is_open() do -- a handler may close it
     local i = self.first
     local side, event, target, life = calls[i], calls[i + 1], calls[i + 2], calls[i + 3]
     calls[i], calls[i + 1], calls[i + 2], calls[i + 3] = nil, nil, nil, nil

@@ -44,7 +44,7 @@
 --
 -- `set` there is an aoi.Triggers, `t` an aoi.Trigger; their other fields:
 --
---   set   space, radius, has        the space and two of its methods
+--   set   space, is_open, has_node, has      the space and three of its methods
 --         base                      see aoi.reserved
 --         triggers, names, inside, families, all, hand, share   see aoi.trigger.registry
 --         timers                    the heap of all timers
@@ -140,7 +140,7 @@ function trigger.new(space, handlers, now)
   checks.type(handlers, "table", 2, "new")
   if now ~= nil then checks.finite(now, 3, "new") end
   local self = setmetatable({
-    space = space, radius = space.radius, has = space.has, base = reserved.base(space),
+    space = space, is_open = space.is_open, has_node = space.has_node, has = space.has, base = reserved.base(space),
     handlers = handlers, time = now or 0, upto = now or 0, same = not now and 0 or nil,
     triggers = {}, names = {}, inside = {}, families = {}, all = {}, hand = 0, share = 1,
     timers = timers.new(), spare_maps = {}, steps = steps.new(), mutes = 0, passed = {},
@@ -213,7 +213,7 @@ function Triggers:region(name, options)
   checks.self(self, Triggers, "region", "triggers:region(name)")
   expect_open(self)
   local o = check.read(self, name, options, true)
-  local space, high = self.space, checks.dimensions(self.space) == 3
+  local space, high = self.space, self.space:dimensions() == 3
   if (o.z ~= nil) ~= high then check.fail("z", high and "required in 3D" or "the space is 2D", 2) end
   local id = reserved.entity(space, o.x, o.y, o.z)
   local t = new_trigger(self, name, o)
@@ -324,7 +324,7 @@ end
 ---@return table data
 function Triggers:save()
   checks.self(self, Triggers, "save", "triggers:save()")
-  if not checks.is_open(self.space) then error("'save': the space is closed", 2) end
+  if not self.space:is_open() then error("'save': the space is closed", 2) end
   local data, why = saved.save(self)
   if not data then error("'save': " .. why, 2) end
   return data
@@ -371,7 +371,7 @@ end
 --- Removes every trigger and region; `add` is an error then. Closing twice or after the space is harmless.
 function Triggers:close()
   checks.self(self, Triggers, "close", "triggers:close()")
-  local is_open = checks.is_open(self.space)
+  local is_open = self.space:is_open()
   self.closed = true
   while #self.all > 0 do
     local t = self.all[#self.all]

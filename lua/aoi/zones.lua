@@ -59,7 +59,7 @@ local function update(self, id, by)
   local from, life = self.known[id], checks.life(self.space, id)
   if from and self.lives[id] ~= life then -- that entity has left the space
     report(self, id, nil, nil, from)
-    if not checks.is_open(self.space) then return end
+    if not self.space:is_open() then return end
     from, life = self.known[id], checks.life(self.space, id)
   end
   local _, to = zones_of(self, id, self.found)
@@ -149,7 +149,7 @@ function Zones:add(name, area, x, y, z, options)
   checks.open(space)
   if name == nil or name ~= name then checks.fail(1, "add", "the name of a zone expected, got " .. tostring(name)) end
   if self.by_name[name] then checks.fail(1, "add", ("there is a zone '%s'"):format(tostring(name))) end
-  local high = checks.dimensions(space) == 3
+  local high = space:dimensions() == 3
   local place = high and 6 or 5
   if not high then z, options = checks.nothing(options, 6, "add"), z end
   options = checks.options(options, { priority = "number", kinds = "number" }, place, "add", 2)
@@ -244,7 +244,7 @@ function Zones:close()
   checks.self(self, Zones, "close", "zones:close()")
   self.triggers:close()
   self.by_name, self.by_region, self.known = {}, {}, {}
-  if self.pulse and checks.is_open(self.space) and self.space:has(self.pulse) then self.space:leave(self.pulse) end
+  if self.pulse and self.space:is_open() and self.space:has(self.pulse) then self.space:leave(self.pulse) end
 end
 
 return zones

@@ -166,6 +166,17 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
       assert.equal(4, #space)
     end)
 
+    it("has_node, dimensions and is_open", function()
+      assert.same({ true, false, false }, { space:has_node(1, 7), space:has_node(1, 99), space:has_node(99, 7) })
+      assert.equal(setup.dimensions, space:dimensions())
+      assert.is_true(space:is_open())
+      space:close()
+      assert.is_false(space:is_open())
+      assert.error_matches(function() space:has_node(1, 7) end, "closed space")
+      assert.error_matches(function() space:dimensions() end, "closed space")
+      assert.has_error(function() space:is_open(1) end)
+    end)
+
     it("ids and nodes", function()
       assert.same({ 1, 2, 3, 4, 5 }, sorted(space:ids()))
       assert.same({ 7, 8 }, sorted(space:nodes(1)))

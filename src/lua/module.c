@@ -413,6 +413,13 @@ static int l_close_method(lua_State *L) {
     return l_close_scope(L);
 }
 
+static int l_is_open(lua_State *L) {
+    const laoi_space *b = laoi_maybe(L);
+    laoi_no_more(L, 2);
+    lua_pushboolean(L, b->core != NULL);
+    return 1;
+}
+
 static int l_length(lua_State *L) { /* Lua passes the operand twice: laoi_self_of would raise an error */
     return LAOI_INTEGERS(L, (int64_t)aoi_count(laoi_self(L)->core));
 }
@@ -483,27 +490,17 @@ static int l_engines(lua_State *L) {
 /* ---- the module ------------------------------------------------------------------------------------------------------ */
 
 static const luaL_Reg methods[] = {
-    {"enter", l_enter},
-    {"move", l_move},
-    {"leave", l_leave},
-    {"set_kind", l_set_kind},
-    {"set_layers", l_set_layers},
-    {"set_extent", l_set_extent},
-    {"attach", l_attach},
-    {"add_node", l_add_node},
-    {"adopt", l_adopt},
-    {"remove_node", l_remove_node},
-    {"set_radius", l_set_radius},
-    {"set_area", l_set_area},
-    {"set_facing", l_set_facing},
-    {"override", l_override},
-    {"set_mask", l_set_mask},
-    {"flush", l_flush},
-    {"drain", l_drain},
-    {"on_error", l_on_error},
-    {"save", laoi_save},
-    {"close", l_close_method},
-    {NULL, NULL},
+    {"enter", l_enter},           {"move", l_move},
+    {"leave", l_leave},           {"set_kind", l_set_kind},
+    {"set_layers", l_set_layers}, {"set_extent", l_set_extent},
+    {"attach", l_attach},         {"add_node", l_add_node},
+    {"adopt", l_adopt},           {"remove_node", l_remove_node},
+    {"set_radius", l_set_radius}, {"set_area", l_set_area},
+    {"set_facing", l_set_facing}, {"override", l_override},
+    {"set_mask", l_set_mask},     {"flush", l_flush},
+    {"drain", l_drain},           {"on_error", l_on_error},
+    {"save", laoi_save},          {"close", l_close_method},
+    {"is_open", l_is_open},       {NULL, NULL},
 };
 
 static const luaL_Reg metamethods[] = {

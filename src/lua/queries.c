@@ -360,6 +360,17 @@ static int l_has(lua_State *L) {
     return 1;
 }
 
+static int l_has_node(lua_State *L) {
+    laoi_space *b = laoi_self_of(L, 3);
+    aoi_entity e = aoi_find(b->core, laoi_integer(L, 2));
+    lua_pushboolean(L, !AOI_IS_NULL(aoi_find_node(b->core, e, laoi_integer(L, 3))));
+    return 1;
+}
+
+static int l_dimensions(lua_State *L) {
+    return LAOI_INTEGERS(L, (int64_t)laoi_self_of(L, 1)->dims);
+}
+
 static int l_count(lua_State *L) {
     return LAOI_INTEGERS(L, (int64_t)aoi_count(laoi_self_of(L, 1)->core));
 }
@@ -393,16 +404,30 @@ static int l_check(lua_State *L) {
 }
 
 const luaL_Reg laoi_queries[] = {
-    {"view", l_view},           {"viewers", l_viewers},
-    {"near", l_near},           {"nearest", l_nearest},
-    {"layers", l_layers},       {"extent", l_extent},
-    {"carrier", l_carrier},     {"passengers", l_passengers},
-    {"sweep", l_sweep},         {"overrides", l_overrides},
-    {"near_many", l_near_many}, {"area", l_area},
-    {"explain", l_explain},     {"ids", l_ids},
-    {"nodes", l_nodes},         {"sees", l_sees},
-    {"position", l_position},   {"kind", l_kind},
-    {"radius", l_radius},       {"has", l_has},
-    {"count", l_count},         {"stats", l_stats},
-    {"check", l_check},         {NULL, NULL},
+    {"view", l_view},
+    {"viewers", l_viewers},
+    {"near", l_near},
+    {"nearest", l_nearest},
+    {"layers", l_layers},
+    {"extent", l_extent},
+    {"carrier", l_carrier},
+    {"passengers", l_passengers},
+    {"sweep", l_sweep},
+    {"overrides", l_overrides},
+    {"near_many", l_near_many},
+    {"area", l_area},
+    {"explain", l_explain},
+    {"ids", l_ids},
+    {"nodes", l_nodes},
+    {"sees", l_sees},
+    {"position", l_position},
+    {"kind", l_kind},
+    {"radius", l_radius},
+    {"has", l_has},
+    {"count", l_count},
+    {"stats", l_stats},
+    {"check", l_check},
+    {"has_node", l_has_node},
+    {"dimensions", l_dimensions},
+    {NULL, NULL},
 };

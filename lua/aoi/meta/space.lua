@@ -340,6 +340,20 @@ function Space:radius(id, node_id) end
 ---@return boolean
 function Space:has(id) end
 
+--- Whether an entity has such a node.
+---@param id integer
+---@param node_id integer
+---@return boolean
+function Space:has_node(id, node_id) end
+
+--- The dimensions of the space.
+---@return integer dimensions 2 or 3
+function Space:dimensions() end
+
+--- Whether the space is not closed; no error after `close`.
+---@return boolean
+function Space:is_open() end
+
 --- How many entities there are.
 ---@return integer
 function Space:count() end

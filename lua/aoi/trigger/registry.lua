@@ -27,9 +27,8 @@ local MOST = 64 -- records per update: in a large world each one costs cache mis
 --- Whether the node of a slot, and with it the entity that carries it, is still in the space; false if a handler has
 --- closed the space.
 function registry.alive_at(set, slot, id)
-  local space, node = set.space, set.base - slot
-  local is_open, radius = pcall(set.radius, space, id, node)
-  return is_open and (radius ~= nil or reserved.has_node(space, id, node)) -- boxes and polygons have no radius
+  local space = set.space
+  return set.is_open(space) and set.has_node(space, id, set.base - slot)
 end
 
 --- The same for a trigger.

@@ -156,25 +156,23 @@ local function fault_of(t, fields)
   end
 end
 
-local function is_id(set, id) return check.is_whole(id) and pcall(set.space.has, set.space, id) end
-
-local function target_fault(set, s, target, known)
-  if not is_id(set, target) or target == s.id then return "bad target" end
+local function target_fault(s, target, known)
+  if not checks.is_integer(target) or target == s.id then return "bad target" end
   if known[target] then return "a target stands there twice" end
   known[target] = true
 end
 
-local function targets_fault(set, s, targets)
+local function targets_fault(s, targets)
   local known = {}
   for _, target in ipairs(targets or {}) do
-    local fault = target_fault(set, s, target, known)
+    local fault = target_fault(s, target, known)
     if fault then return fault end
   end
 end
 
 -- Overdue timers are an error, since an update could fire them any number of times.
-local function visit_fault(set, s, visit, time, known)
-  local fault = fault_of(visit, VISIT) or target_fault(set, s, visit.target, known)
+local function visit_fault(s, visit, time, known)
+  local fault = fault_of(visit, VISIT) or target_fault(s, visit.target, known)
   if fault then return fault end
   local inside = visit.state == "inside"
   if (visit.since ~= nil) ~= inside or (visit.stays ~= nil) ~= inside then return "bad 'since' or 'stays'" end
@@ -189,11 +187,11 @@ local function visit_fault(set, s, visit, time, known)
   if visit.dwell and visit.since + s.after < time then return "'dwell' is overdue" end
 end
 
-local function visits_fault(set, s, time)
+local function visits_fault(s, time)
   local known, is_waiting = {}, true
   if s.targets then return "'targets' and 'visits'" end
   for i, visit in ipairs(s.visits) do
-    local fault = visit_fault(set, s, visit, time, known)
+    local fault = visit_fault(s, visit, time, known)
     if fault then return ("visit %d: %s"):format(i, fault) end
     if visit.state == "waiting" and not is_waiting then return "those that wait must come first" end
     is_waiting = visit.state == "waiting"
@@ -203,11 +201,11 @@ local function visits_fault(set, s, time)
   end
 end
 
-local function plain_fault(set, s)
+local function plain_fault(s)
   for name in pairs(OF_VISITS) do
     if s[name] ~= nil then return ("'%s' without 'visits'"):format(name) end
   end
-  return targets_fault(set, s, s.targets)
+  return targets_fault(s, s.targets)
 end
 
 local function are_bits(set, mask, layers)
@@ -216,7 +214,7 @@ end
 
 local function place_fault(set, s)
   local x, y, z = s.region[1], s.region[2], s.region[3]
-  if #s.region ~= checks.dimensions(set.space) or checks.near_fault(set.space, { radius = 0, mask = 0 }, x, y, z) then
+  if #s.region ~= set.space:dimensions() or checks.near_fault(set.space, { radius = 0, mask = 0 }, x, y, z) then
     return "bad 'region'"
   end
 end
@@ -232,13 +230,13 @@ end
 -- Whether the entity of a region was in the space when it was loaded and still is.
 local function is_loaded(set, s)
   return reserved.is_old_entity(set.space, s.id) and reserved.is_old_node(set.space, s.node)
-    and set.space:has(s.id) and reserved.has_node(set.space, s.id, s.node)
+    and set.space:has(s.id) and set.space:has_node(s.id, s.node)
 end
 
 local function trigger_fault(set, s, time, names)
   local fault = fault_of(s, TRIGGER)
   if fault then return fault end
-  if not is_id(set, s.id) then return "bad 'id'" end
+  if not checks.is_integer(s.id) then return "bad 'id'" end
   if not is_table(set.handlers[s.name]) then return ("no handlers named '%s'"):format(tostring(s.name)) end
   if s.region then
     fault = place_fault(set, s)
@@ -252,7 +250,7 @@ local function trigger_fault(set, s, time, names)
     end
     key[s.name], names[s.id] = true, key
   end
-  return area_fault(set, s) or (s.visits and visits_fault or plain_fault)(set, s, time)
+  return area_fault(set, s) or (s.visits and visits_fault or plain_fault)(s, time)
 end
 
 -- Filters that were given to `add` are functions, which the caller provides. Returns them by index of the trigger.
@@ -286,7 +284,7 @@ function saved.check(set, data, ask)
   if fault then return nil, fault end
   local filters, why = ask_filters(data.triggers, ask)
   if not filters then return nil, why end
-  fault = next(filters) and data_fault(set, data)
+  fault = next(filters) and set.space:is_open() and data_fault(set, data)
   if fault then return nil, fault end
   return filters
 end
@@ -330,7 +328,7 @@ end
 -- Adds the node, in place of the one that was in the loaded space.
 local function install(set, t, s, seen)
   local space, overrides = set.space, {}
-  if reserved.is_old_node(space, s.node) and reserved.has_node(space, t.id, s.node) then
+  if reserved.is_old_node(space, s.node) and space:has_node(t.id, s.node) then
     overrides = space:overrides(t.id, s.node)
     space:remove_node(t.id, s.node)
   end
