@@ -19,7 +19,7 @@
  * and synchronisers, and sights may share walls.
  *
  * Cost.  A tick tests the pairs of areas of which an end has moved, and those of nodes with a changed wall in reach:
- * some 50 ns each; if nothing has moved it tests none.  A pair takes about 64 bytes, a wall 128, and some 40 a cell. */
+ * some 50 ns each; if nothing has moved it tests none.  A pair takes about 80 bytes, a wall 128, and some 40 a cell. */
 #ifndef AOI_SIGHT_H_PUBLIC
 #define AOI_SIGHT_H_PUBLIC
 
