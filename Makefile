@@ -9,6 +9,7 @@
 LUA       ?= lua5.4
 VARIANT   ?=
 CFLAGS    ?= -O3
+MODULE_O  ?= -O3
 PREFIX    ?= /usr/local
 LUADIR    ?= $(PREFIX)/share/lua/$(LUA_ABI)
 LIBDIR    ?= $(PREFIX)/lib/lua/$(LUA_ABI)
@@ -50,7 +51,8 @@ BUILT_SO  := $(BIND_DIR)/aoi/core.so
 CORE_SO   := $(patsubst ./%,%,$(TREE)/aoi/core.so)
 
 LIB_A     := $(CORE_DIR)/libaoi.a
-CHECKED_A := $(CORE_DIR)/libaoi-checked.a
+# With assertions: a sanitized core has them anyway.
+CHECKED_A := $(if $(filter asan,$(VARIANT)),$(LIB_A),$(CORE_DIR)/libaoi-checked.a)
 BENCH_SO  := $(BIND_DIR)/bench/native.so
 BENCH_SPEC_SO := $(BIND_DIR)/spec/bench/native.so
 FAULTY_SO := $(BIND_DIR)/spec/faulty.so
@@ -69,7 +71,7 @@ SUBMAKE  := $(MAKE) --no-print-directory
 say       = $(if $(V),,@echo "  $(1) $@"; mkdir -p $(@D);)
 
 .PHONY: all lib env demo example-skynet example-world test test-long spec cspec lint asan fuzz soak coverage docs bench install
-.PHONY: browser pictures uninstall dist clean help tools check-aarch64 check-windows FORCE
+.PHONY: nightly browser pictures uninstall dist clean help tools check-aarch64 check-windows FORCE
 .DELETE_ON_ERROR:
 
 all: $(CORE_SO) lib
@@ -83,11 +85,11 @@ tools:
 $(CORE_DIR)/aoi.o: src/aoi.c $(CORE_DIR)/flags
 	$(call say,CC) $(COMPILE) -DAOI_BUILD_SHARED -c -o $@ $<
 $(BIND_DIR)/core.o: src/lua/core.c $(BIND_DIR)/flags
-	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) -c -o $@ $<
+	$(call say,CC) $(subst -O3,$(MODULE_O),$(COMPILE)) -isystem $(LUA_INCDIR) -c -o $@ $<
 # The same with assertions, for the C specs.
 $(CORE_DIR)/checked.o: src/aoi.c $(CORE_DIR)/flags
 	$(call say,CC) $(subst -O3,-O1,$(COMPILE)) -DAOI_BUILD_SHARED -DAOI_ASSERT -c -o $@ $<
-$(CHECKED_A): $(CORE_DIR)/checked.o
+$(CORE_DIR)/libaoi-checked.a: $(CORE_DIR)/checked.o
 	$(call say,AR) rm -f $@; $(AR) rcs $@ $^
 $(LIB_A): $(CORE_DIR)/aoi.o
 	$(call say,AR) rm -f $@; $(AR) rcs $@ $^
@@ -128,7 +130,7 @@ $(FUZZERS:%=$(CORE_DIR)/%): $(CORE_DIR)/%: fuzz/%.c $(LIB_A) $(BIND_DIR)/core.o
 
 # Remembers the command, so that another compiler or other flags rebuild what they should.
 $(CORE_DIR)/flags: COMMAND = $(COMPILE) $(LINK)
-$(BIND_DIR)/flags: COMMAND = $(COMPILE) $(LINK) $(LUA_INCDIR)
+$(BIND_DIR)/flags: COMMAND = $(subst -O3,$(MODULE_O),$(COMPILE)) $(LINK) $(LUA_INCDIR)
 $(CORE_DIR)/flags $(BIND_DIR)/flags: FORCE | tools
 	@mkdir -p $(@D); echo '$(COMMAND)' | cmp -s - $@ || echo '$(COMMAND)' >$@
 
@@ -224,6 +226,9 @@ pictures: $(CORE_SO)
 
 soak: $(SOAK)
 	@./$< $(ARGS)
+
+nightly:
+	@MAKE='$(MAKE)' bash scripts/nightly.sh
 
 fuzz: tools
 	@$(SUBMAKE) $(FUZZERS:%=build/core-fuzz/%) VARIANT=fuzz CC=clang LUA=lua5.4 GOALS=fuzz
