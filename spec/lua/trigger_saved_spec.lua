@@ -103,8 +103,10 @@ for _, engine in ipairs(tree.engines) do
             local m = model:add(id, options)
             by_key[id .. " " .. name] = m or by_key[id .. " " .. name]
             if m then
-              if name == SHARED then options.filter = nil end -- the one beside the handlers
-              each(function(_, triggers) triggers:add(id, name, options) end)
+              local given = {}
+              for option, value in pairs(options) do given[option] = value end
+              if name == SHARED then given.filter = nil end -- the one beside the handlers; the model has it
+              each(function(_, triggers) triggers:add(id, name, given) end)
             end
           end
         elseif what < 0.32 then
