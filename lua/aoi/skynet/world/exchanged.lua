@@ -76,7 +76,7 @@ end
 -- more: options of Shard.new for a later instance.
 local function start_shard(shard, more)
   local o, options = world.options, more or {}
-  local address = skynet.newservice("aoi/skynet/world/shardd")
+  local address = skynet.newservice("aoi/skynet/world/shardd", name, shard) -- as the debug console lists it
   world.addresses[shard] = address
   for option, value in pairs(o) do
     if options[option] == nil then options[option] = value end

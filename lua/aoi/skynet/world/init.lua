@@ -87,7 +87,7 @@ end
 local function find_exchange(name, create)
   local word = ".aoi.world." .. name
   while create and not skynet.localname(word) do
-    skynet.call(skynet.newservice "aoi/skynet/world/exchanged", "lua", "begin", name)
+    skynet.call(skynet.newservice("aoi/skynet/world/exchanged", name), "lua", "begin", name)
   end
   return skynet.localname(word)
 end

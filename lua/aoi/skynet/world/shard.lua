@@ -51,17 +51,17 @@ local Shard = {}
 Shard.__index, Shard.admit = Shard, senders.admit
 coming(Shard)
 
---- options: number; plan, from tiles.plan; engine, dimensions, cell, sight. Optional: clock() in seconds; log(epoch,
--- line) receives the commands of each closed epoch, for a replay; grace: epochs for which lost entities wait to be
--- restored; warn(text). Of a successor (recovery.lua): term; terms of all shards; epoch: the last one before its first;
--- lost: whether the former instance has died; walls: a state of wall_list.lua.
+--- options: name; number; plan, from tiles.plan; engine, dimensions, cell, sight. Optional: clock() in seconds;
+-- log(epoch, line) receives the commands of each closed epoch, for a replay; grace: epochs for which lost entities wait
+-- to be restored; warn(text). Of a successor (recovery.lua): term; terms of all shards; epoch: the last one before its
+-- first; lost: whether the former instance has died; walls: a state of wall_list.lua.
 function Shard.new(options)
   local space = require("aoi").new {
     engine = options.engine, dimensions = options.dimensions, cell = options.cell, delivery = "deferred",
   }
   local map = tiles.map(options.plan)
   local self = setmetatable({
-    number = options.number, plan = options.plan, dimensions = options.dimensions or 2, map = map,
+    name = options.name, number = options.number, plan = options.plan, dimensions = options.dimensions or 2, map = map,
     core = space, router = world.router(space, map, options.number, (options.epoch or 0) + 1),
     term = options.term or 0, terms = options.terms or {}, ready = options.term and options.epoch + 1 or 0,
     grace = options.grace or 100, renewed = 0, blank = options.lost, waits = options.lost, fulls = {},
@@ -567,6 +567,9 @@ function Shard:info()
   for name, value in pairs(self.counters) do info[name] = value end
   info.reals, info.ghosts, info.rows, info.nears, info.fars = self.router:counts()
   info.epoch, info.term, info.waits = self.applied, self.term, self.waits or nil
+  info.world, info.shard, info.requests_waiting = self.name, self.number, #self.queue
+  local seconds = info.read_seconds + info.close_seconds + info.apply_seconds + info.drain_seconds
+  info.mean_seconds = seconds / math.max(1, self.applied - math.max(0, self.ready - 1))
   return info
 end
 

@@ -85,5 +85,9 @@ skynet.start(function()
     local result = CMD[name](source, ...)
     if session ~= 0 then skynet.ret(skynet.pack(result)) end
   end)
-  skynet.info_func(function() return shard and shard:info() end)
+  skynet.info_func(function()
+    local info = shard and shard:info() or {}
+    info.messages_waiting = skynet.mqlen()
+    return info
+  end)
 end)
