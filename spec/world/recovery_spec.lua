@@ -203,6 +203,29 @@ describe("shards that die have successors:", function()
     end
   end)
 
+  it("a shard that dies behind the order for an R, and before it, is not missed by what waits for that", function()
+    for run = 0, 5 do
+      local net = network.new {
+        seed = SEED + run, plan = scenes[1].plan, processes = { 2, 2 }, grace = 60, patience = 2,
+      }
+      local one, two, exchange, heard = net:member(1), net:member(2), net.exchanges[1], {}
+      local function note(word) return function() heard[#heard + 1] = word end end
+      net:finish(function()
+        one:enter(1, 28, 10)
+        one:add_node(1, 1, 9, { enter = note "enter", leave = note "leave" })
+        two:enter(2, 33, 10)
+        two:tick()
+        one:tick()
+        net:kill_shard((one:where(1)))
+        while not (exchange.pending[1] and exchange.pending[1].change.resume) do net:sleep(0.01) end
+        net:sleep(run / 40)
+        net:kill_shard((two:where(2)))
+        net:sleep(15)
+      end, 100)
+      assert.same({ "enter" }, heard)
+    end
+  end)
+
   -- Calls f(home) where the holder of a claim for id 7, whose life is 5, has died before the entity entered.
   local function with_lost_claim(f)
     local net = network.new { seed = SEED, plan = scenes[1].plan, processes = { 4 }, grace = 60 }

@@ -117,8 +117,10 @@ local function apply(self)
   directory.keep(self.entries, table.concat(self.new_entries))
   await_shards(self)
   local unsure = changes.is_unsure(self, self.epoch)
+  local partial = next(self.dead) ~= nil or self.lost_at > self.epoch + 1 -- it has yet to have a successor
   for shard in pairs(self.awaited) do
-    self.send_shard(shard, "apply", self.epoch + 1, self.inbox[shard] or {}, unsure, changes.begins_empty(self, shard))
+    self.send_shard(shard, "apply", self.epoch + 1, self.inbox[shard] or {}, unsure, changes.begins_empty(self, shard),
+      partial)
   end
   if next(self.awaited) == nil then self:applied() end
 end

@@ -45,9 +45,11 @@ function recovery.is_absent(self) return self.applied < self.ready end
 
 --- Called first when an epoch is applied. unsure: entities are lost, or parts of an earlier epoch may be missing, as a
 -- process has died before it had sent them to all. begins_empty: the instance begins, and its former one has died
--- without a hand-over (changes.lua).
-function recovery.begin(self, unsure, begins_empty)
+-- without a hand-over (changes.lua). partial: a shard has died before it has closed this epoch: it has not named its
+-- entities, so that this is no R for a blank instance; the next one is ordered for that death.
+function recovery.begin(self, unsure, begins_empty, partial)
   self.unsure = unsure
+  if self.blank and partial and self.full == self.applied + 1 then self.waits, self.full = true, nil end
   if begins_empty then self.blank, self.waits = true, true end
 end
 

@@ -510,13 +510,13 @@ function Shard:read_parts(list)
   return parts
 end
 
---- Applies the closed epoch. list: the parts that shards have made for this one; unsure, begins_empty: see
--- recovery.begin. Returns the messages for clients, as outlet.drain has them, and the number of events. An error in
+--- Applies the closed epoch. list: the parts that shards have made for this one; unsure, begins_empty, partial:
+-- see recovery.begin. Returns the messages for clients, as outlet.drain has them, and the number of events. An error in
 -- here leaves the shard inconsistent: its service ends, and it gets a successor.
-function Shard:apply(number, list, unsure, begins_empty)
+function Shard:apply(number, list, unsure, begins_empty, partial)
   assert(number == self.closed and number == self.applied + 1, "an epoch out of turn")
   local started = self.clock()
-  recovery.begin(self, unsure, begins_empty)
+  recovery.begin(self, unsure, begins_empty, partial)
   local parts = self:read_parts(list)
   if self.blank and number ~= self.full then parts = recovery.sift(self, parts) end
   apply_ends(self, parts)
