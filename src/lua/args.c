@@ -297,7 +297,7 @@ static const char *value_fault(lua_State *L, int at, const char *expected) {
  * is none, pushed. */
 static inline const char *array_row(lua_State *L, int dims, int at, bool numbers, int64_t *id, double *pos) {
     if (!numbers && lua_type(L, at) != LUA_TNUMBER) return value_fault(L, at, "integer");
-    if (!laoi_tointeger(L, at, id)) return lua_pushstring(L, "number has no integer representation");
+    if (!laoi_tointeger(L, at, id)) return lua_pushfstring(L, "number has no integer representation");
     for (int a = 0; a < dims; a++) {
         at++;
         pos[a] = numbers || lua_type(L, at) == LUA_TNUMBER ? lua_tonumber(L, at) : NAN;
