@@ -1,5 +1,5 @@
 -- All decoders read what aoi.sync.read reads, and refuse what it refuses: js/aoi-sync.js, csharp/AoiSync.cs, and one
--- that is written from docs/sync-wire.md alone. spec/c/recorded_messages.c does the same in C.
+-- that is written from docs/sync-wire.md alone. aoi.sync.read is that of C.
 if not string.pack then return end -- Lua 5.3 and later
 
 local aoi = require "aoi"
