@@ -198,6 +198,11 @@ AOI_API void aoi_close(aoi_space *s);
  * compared with masks; a target of kind 0 matches no mask.  AOI_EVALUE, AOI_EEXIST, AOI_ENOMEM. */
 AOI_API int aoi_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_entity *out);
 
+/* The same for an entity with layers and an extent, which nobody sees for a moment without them.  Its journal has the
+ * calls that this is made of. */
+AOI_API int aoi_enter_with(aoi_space *s, int64_t id, const double *pos, uint64_t kind, uint64_t layers, double extent,
+                           aoi_entity *out);
+
 /* Moves an entity, any distance; a long move costs both places.  AOI_EGONE, AOI_EVALUE, AOI_EATTACHED, AOI_ENOMEM. */
 AOI_API int aoi_move(aoi_space *s, aoi_entity e, const double *pos);
 
@@ -215,6 +220,7 @@ AOI_API int aoi_leave_because(aoi_space *s, aoi_entity e, int reason);
  * Extents are meant for a few in a hundred: each move examines those in its column of the map. */
 AOI_API int aoi_set_kind(aoi_space *s, aoi_entity e, uint64_t kind);
 AOI_API int aoi_set_layers(aoi_space *s, aoi_entity e, uint64_t layers);
+AOI_API int aoi_set_layers_with_passengers(aoi_space *s, aoi_entity e, uint64_t layers); /* and theirs, too */
 AOI_API int aoi_set_extent(aoi_space *s, aoi_entity e, double extent);
 
 /* Batches.  The events are the net change over all rows, from the positions before the call and after it.  All rows are

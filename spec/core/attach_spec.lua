@@ -27,6 +27,16 @@ for setup in fixture.all() do
       assert.same({ 2 }, (space:passengers(1)))
     end)
 
+    it("take its layers, and theirs do, where asked", function()
+      w:enter(3, w:at(0))
+      space:attach(3, 2)
+      space:set_layers(1, 6)
+      assert.same({ 6, 1, 1 }, { space:layers(1), space:layers(2), space:layers(3) })
+      space:set_layers(1, 4, true)
+      assert.same({ 4, 4, 4 }, { space:layers(1), space:layers(2), space:layers(3) })
+      assert.error_matches(function() space:set_layers(1, 4, 1) end, "#3 to 'set_layers' %(boolean expected")
+    end)
+
     it("move with it: one call, one delivery", function()
       w:move(1, w:at(50))
       assert.same({ "+9/1>1" }, w:take())

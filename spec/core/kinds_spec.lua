@@ -19,6 +19,27 @@ for setup in fixture.all() do
       assert.same({ "+1/1>2", "+1/2>2" }, w:take())
     end)
 
+    it("may come with layers and an extent: nothing is seen for a moment", function()
+      local unpack = table.unpack or unpack
+      w:watch(1, 1, 5)
+      w:enter(2, w:at(1), { layers = 4 })
+      w:enter(3, w:at(7), { kind = 2, extent = 2 })
+      w:enter(4, w:at(1), { extent = -5 })
+      local rows = w:flat { { 5, w:at(1) }, { 6, w:at(9) } }
+      w.space:enter_many(rows, nil, { layers = 3, extent = 4 })
+      assert.same({ "+1/1>3", "+1/1>5", "+1/1>6" }, w:take())
+      assert.same({ 1, 4, 0 }, { w.space:kind(2), w.space:layers(2), w.space:extent(2) })
+      assert.same({ 2, 1, 2 }, { w.space:kind(3), w.space:layers(3), w.space:extent(3) })
+      assert.same({ 1, 3, 4 }, { w.space:kind(6), w.space:layers(6), w.space:extent(6) })
+      for _, bad in ipairs { { layer = 1 }, { kind = "x" }, { extent = 0 / 0 }, { layers = 1.5 } } do
+        local arguments = w:at(1)
+        arguments[#arguments + 1] = bad
+        assert.error_matches(function() w.space:enter(7, unpack(arguments)) end, "#%d to 'enter' %(")
+        assert.is_false(w.space:has(7))
+      end
+      assert.is_true(w.space:check())
+    end)
+
     it("meet in any common bit", function()
       w:watch(1, 1, { radius = 5, mask = 6 })
       for kind = 0, 9 do w:enter(10 + kind, w:at(2), kind) end

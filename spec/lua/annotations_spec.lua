@@ -39,7 +39,8 @@ local SAMPLES = {
   layers = 2, extent = 5, carrier = 2, dx = 1, dy = 2, dz = 3,
   id = 1, node_id = 7, target = 2, x = 1, y = 2, z = 3, kind = 1, mask = 1, radius = 5, keep = 6, area = 5,
   t = { 1, 0, 0, 0 }, n = 1, buf = {}, f = function() end, on_enter = function() end, on_leave = function() end,
-  rows = { 1, 2, 3 }, ends = {}, options = {}, facing = 1, how = "hide", seen = { 2 }, bad = function() end, reason = 3,
+  rows = { 1, 2, 3 }, ends = {}, options = {}, facing = 1, how = "hide", seen = { 2 }, bad = function() end,
+  reason = 3, passengers = true,
 }
 -- Where a name means something that is not there yet.
 local SPECIAL = { enter = { id = 50 }, add_node = { node_id = 8 }, enter_many = { t = { 50, 0, 0, 0 } } }

@@ -149,6 +149,14 @@ int aoi_attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const dou
                                      .target = carrier, .values = offset});
 }
 
+int aoi_set_layers_with_passengers(aoi_space *s, aoi_entity carrier, uint64_t layers) {
+    int result = aoi_set_layers(s, carrier, layers);
+    uint32_t p = result == AOI_OK ? seat_of(s, carrier.index).first : AOI_NONE;
+    for (; p != AOI_NONE && result == AOI_OK; p = s->seats[p].next)
+        result = aoi_set_layers_with_passengers(s, (aoi_entity){p, s->world.entities[p].generation}, layers);
+    return result;
+}
+
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 bool aoi_carrier(const aoi_space *s, aoi_entity passenger, aoi_entity *carrier, double *offset) {

@@ -84,6 +84,21 @@ int aoi_set_extent(aoi_space *s, aoi_entity handle, double extent) {
                                      .entity = handle, .values = &extent});
 }
 
+/* It enters with kind 0, which no node sees, and gets its kind last: until then there is no event. */
+int aoi_enter_with(aoi_space *s, int64_t id, const double *pos, uint64_t kind, uint64_t layers, double extent,
+                   aoi_entity *out) {
+    aoi_entity e;
+    if (!aoi_is_coordinate(extent)) return AOI_EVALUE;
+    int result = aoi_enter(s, id, pos, 0, &e);
+    if (result != AOI_OK) return result;
+    if (layers != AOI_FIRST_LAYER) result = aoi_set_layers(s, e, layers);
+    if (result == AOI_OK && extent != 0) result = aoi_set_extent(s, e, extent);
+    if (result == AOI_OK) result = aoi_set_kind(s, e, kind);
+    if (result != AOI_OK) (void)aoi_leave(s, e);
+    else if (out) *out = e;
+    return result;
+}
+
 int aoi_restore_looks(aoi_space *s, uint32_t e, uint64_t layers, double extent) {
     aoi_looks is = {s->world.entities[e].kind, layers, extent};
     if (!looks_ready(s, e, &is)) return AOI_ENOMEM;

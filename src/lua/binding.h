@@ -175,6 +175,13 @@ void laoi_push_sight_explanation(lua_State *L, const laoi_space *b, const aoi_si
 void laoi_options(lua_State *L, int i, aoi_options *o);
 /* Reads the rows `id, x, y [, z]` of the array at i into the space's row buffer; *n: their number. */
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
+/* What enters: a kind, or a table { kind =, layers =, extent = }. */
+typedef struct laoi_whole {
+    uint64_t kind, layers;
+    double extent;
+    bool whole; /* a table was given */
+} laoi_whole;
+void laoi_whole_argument(lua_State *L, int i, laoi_whole *w);
 typedef struct laoi_checked_row {
     aoi_row row;
     uint32_t unread; /* not 0: the values of the array are no row, and this item of `unread` is its number */

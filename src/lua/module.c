@@ -20,9 +20,12 @@ static int l_enter(lua_State *L) {
     int64_t id = laoi_integer(L, 2);
     double pos[3];
     int i = laoi_position(L, b, 3, pos);
-    uint64_t kind = lua_isnoneornil(L, i) ? 1 : (uint64_t)laoi_integer(L, i);
+    laoi_whole w;
+    laoi_whole_argument(L, i, &w);
     laoi_no_more_in(L, b, i + 1);
-    int result = aoi_enter(b->core, id, pos, kind, NULL);
+    b = laoi_self(L); /* once more: reading a table may run a finalizer */
+    int result = w.whole ? aoi_enter_with(b->core, id, pos, w.kind, w.layers, w.extent, NULL)
+                         : aoi_enter(b->core, id, pos, w.kind, NULL);
     if (result == AOI_EEXIST) {
         return laoi_argerror(L, 2, "entity %s is already in the space", laoi_spell(L, id));
     }
@@ -86,9 +89,13 @@ static int l_attach(lua_State *L) {
 }
 
 static int l_set_layers(lua_State *L) {
-    laoi_space *b = laoi_self_of(L, 3);
+    laoi_space *b = laoi_self_of(L, 4);
     aoi_entity e = laoi_entity(L, b, 2);
-    return laoi_changed(L, b, aoi_set_layers(b->core, e, (uint64_t)laoi_integer(L, 3)));
+    uint64_t layers = (uint64_t)laoi_integer(L, 3);
+    if (!lua_isnoneornil(L, 4) && !lua_isboolean(L, 4)) return laoi_typeerror(L, 4, "boolean");
+    bool all = lua_toboolean(L, 4);
+    int result = all ? aoi_set_layers_with_passengers(b->core, e, layers) : aoi_set_layers(b->core, e, layers);
+    return laoi_changed(L, b, result);
 }
 
 static int l_set_extent(lua_State *L) {

@@ -37,6 +37,12 @@
 ---@field enter? aoi.Handler
 ---@field leave? aoi.Handler
 
+--- What an entity enters with.
+---@class (exact) aoi.Looks
+---@field kind? integer kind bits, 1 without it
+---@field layers? integer bits, 1 without it
+---@field extent? number world units, 0 without it
+
 --- What `Space:stats` returns. An engine may count more.
 ---@class (exact) aoi.Stats
 ---@field entities integer
@@ -60,8 +66,8 @@ local Space = {}
 ---@param x number world units
 ---@param y number world units
 ---@param z number world units; only in 3D
----@param kind? integer kind bits, 1 without it; no node sees kind 0
----@overload fun(self: aoi.Space, id: integer, x: number, y: number, kind?: integer)
+---@param kind? integer|aoi.Looks kind bits, 1 without it; no node sees kind 0; or a table, so that nothing is seen for a moment
+---@overload fun(self: aoi.Space, id: integer, x: number, y: number, kind?: integer|aoi.Looks)
 function Space:enter(id, x, y, z, kind) end
 
 --- An entity moves, any distance.
@@ -146,7 +152,8 @@ function Space:set_kind(id, kind) end
 --- besides kind and mask; nodes whose area names no layers have their owner's. Exactly the difference in events.
 ---@param id integer
 ---@param layers integer bits; an entity is on the first, 1, without this
-function Space:set_layers(id, layers) end
+---@param passengers? boolean true: those of its passengers, too, and theirs
+function Space:set_layers(id, layers, passengers) end
 
 --- Makes an entity large: it is seen from farther. Every area is tested grown by the target's extent, as a margin grows it,
 --- polygons and infinite radii as they are; `near` and `sweep` likewise. For a few in a hundred. Exactly the difference in
@@ -176,7 +183,7 @@ function Space:move_many(t, n, bad) end
 --- Enters many at once.
 ---@param t number[] rows: `id, x, y [, z], id, x, y [, z], ...`
 ---@param n? integer how many rows, all without it; without a third argument all of them, too
----@param kind? integer kind bits of all of them, 1 without it
+---@param kind? integer|aoi.Looks kind bits of all of them, 1 without it; or the table of `enter`
 function Space:enter_many(t, n, kind) end
 
 --- Delivers waiting events: in a deferred space the net change since the last time, in an immediate one what an error
