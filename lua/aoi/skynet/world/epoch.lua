@@ -160,7 +160,7 @@ end
 local function is_traits(traits)
   if type(traits) ~= "table" or type(traits.put or {}) ~= "table" then return false end
   for _, number in pairs(traits.put or {}) do if math.type(number) ~= "integer" then return false end end
-  return (traits.extent or 0) >= 0 and (traits.extent or 0) < math.huge
+  return (traits.extent or 0) >= -2 ^ 50 and (traits.extent or 0) <= 2 ^ 50
     and math.type(traits.layers or 1) == "integer" and (traits.priority or 1) > 0
     and type(traits.fields or {}) == "table"
 end
