@@ -137,7 +137,7 @@ local function history(engine, dimensions, delivery, random, options, rounded)
   end
   local on = {
     enter = function(...) heard[#heard + 1] = table.concat({ aoi.ENTER, ... }, " ") end,
-    leave = function(...) heard[#heard + 1] = table.concat({ aoi.LEAVE, ... }, " ") end,
+    leave = function(...) heard[#heard + 1] = table.concat({ aoi.LEAVE, ... }, " ", 1, 4) end, -- without the reason
   }
   local function node_of(id) return random((space:nodes(id))) end
   local calls = {

@@ -92,7 +92,8 @@ describe("arguments of a world", function()
 
   it("a request without a number of its client, or of an epoch, is refused, and harms nothing", function()
     local shard, got = Shard.new { number = 1, plan = tiles.plan(PLAN) }, nil
-    for _, bad in ipairs { { 1 }, { 1, "2" }, { nil, 0 }, { 2 ^ 53 | 0, 0 }, { -1, 0 }, { {}, {} }, { 1, 0.5 } } do
+    for _, bad in ipairs { { 1 }, { 1, "2" }, { nil, 0 }, { math.tointeger(2 ^ 53), 0 }, { -1, 0 },
+      { {}, {} }, { 1, 0.5 } } do
       shard:request(bad[1], bad[2], function(...) got = { ... } end, "has", 1)
       assert.same({ false, 0, "bad request (numbers of a client and of an epoch expected)" }, got)
     end
