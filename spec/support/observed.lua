@@ -48,6 +48,10 @@ local function read_area(s, at, dimensions)
     node.outside, at = true, at + 1
     node.head = s:byte(at)
   end
+  if node.head == 14 then -- extents do not apply
+    at = at + 1
+    node.head = s:byte(at)
+  end
   local head = node.head
   node.shape, at = SHAPES[head % 8 + 1], at + 1
   local simple = head % 8 < 2
