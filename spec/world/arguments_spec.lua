@@ -173,7 +173,7 @@ describe("arguments of a world", function()
       one:broadcast(1, "heard")
       two:tick()
       local stream = exchange.clients[two.number].broadcasts
-      stream.sent = stream.sent + (1 << 20)
+      stream.sent = stream.sent + 2 ^ 20
       one:broadcast(1, "missed")
       two:tick()
     end)
