@@ -24,9 +24,9 @@ named=
 for word; do
   case $word in spec/* | -p | --pattern*) named=1 ;; esac
 done
+export AOI_SEED=${AOI_SEED:-$(($(date +%s) % 1000000))}
 if [ "$named" ] && [ ${#programs[@]} = 0 ]; then exec "$@"; fi # as busted prints it
 
-export AOI_SEED=${AOI_SEED:-$(($(date +%s) % 1000000))}
 jobs=${JOBS:-$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)}
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
