@@ -72,6 +72,7 @@ build = {
     ["aoi.skynet.world.questions"] = "lua/aoi/skynet/world/questions.lua",
     ["aoi.skynet.world.recovery"] = "lua/aoi/skynet/world/recovery.lua",
     ["aoi.skynet.world.restore"] = "lua/aoi/skynet/world/restore.lua",
+    ["aoi.skynet.world.senders"] = "lua/aoi/skynet/world/senders.lua",
     ["aoi.skynet.world.shard"] = "lua/aoi/skynet/world/shard.lua",
     ["aoi.skynet.world.shardd"] = "lua/aoi/skynet/world/shardd.lua",
     ["aoi.skynet.world.snapshot"] = "lua/aoi/skynet/world/snapshot.lua",

@@ -94,6 +94,7 @@ local Triggers, Trigger -- the two classes, below
 ---@field facing? number radians, of a sector: 0 is along +x, counter-clockwise
 ---@field angle? number radians, the opening of a sector, > 0 and at most 2 pi
 ---@field points? number[] corners of a polygon, `x1, y1, x2, y2, ...`, relative to the entity
+---@field extents_apply? boolean false: it is tested as if every target had the extent 0
 ---@field mask? integer bits of the kinds of targets, all without it
 ---@field layers? integer bits of the layers of targets, those of the entity without it
 ---@field filter? fun(id: integer, target: integer, trigger: aoi.Trigger): any whether to admit the target

@@ -329,7 +329,7 @@ describe("annotations:", function()
     local values = {
       radius = 2, keep = 3, mask = 1, layers = 2, shape = "circle", filter = function() return true end, interval = 1,
       after = 1, limit = 2, cooldown = 1, linger = 1, enter_after = 1, outside = true, once = true, enabled = false,
-      data = {}, x = 1, y = 2, z = 3,
+      data = {}, x = 1, y = 2, z = 3, extents_apply = false,
     }
     local sector = { shape = "sector", radius = 1, facing = 1, angle = 1, margin = 1, half_height = 1 }
     local others = {
@@ -354,7 +354,7 @@ describe("annotations:", function()
       count = count + 1
     end
     assert.is_nil(next(values) or next(others))
-    assert.equal(26, count)
+    assert.equal(27, count)
   end)
 
   it("handlers of triggers are those that are called", function()

@@ -203,7 +203,7 @@ describe("the wire format", function()
           for i = 1, n do
             local at = #rows
             rows[at + 1] = width == 8 and math.mininteger + i or width == 4 and 32767 + i or 32768 - i
-            for axis = 1, dimensions do rows[at + 1 + axis] = axis == 1 and 0.1 * i or -1e300 / i end
+            for axis = 1, dimensions do rows[at + 1 + axis] = axis == 1 and 0.1 * i or -2 ^ 50 / i end
             move(nil, table.unpack(rows, at + 1, at + 1 + dimensions))
           end
           assert.equal(n, (outbox:count()))

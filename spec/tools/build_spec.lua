@@ -90,7 +90,7 @@ describe("docs/house.md", function()
 end)
 
 it(".ci/run names specs that there are", function()
-  local names = process.read(".ci/run"):match '"%$%(echo (.-)%)"'
+  local names = process.read(".ci/run"):match "%$%(echo (.-)%)"
   must("bash -c " .. quote("ls -d " .. names:gsub("\\\n", " ")))
 end)
 

@@ -32,6 +32,7 @@ local AREA = {
   facing = { coordinate, "a finite number" },
   angle = { positive, "a number > 0 and at most 2 pi" },
   points = { list, "a table" },
+  extents_apply = { boolean, "a boolean" },
 }
 
 local KNOWN = {

@@ -126,7 +126,7 @@ function wall_list.are_good(state, dimensions)
   if type(state) ~= "table" or math.type(state.last) ~= "integer" or type(state.list) ~= "table" then return false end
   for id, wall in pairs(state.list) do
     if math.type(id) ~= "integer" or id < 1 or id > state.last then return false end
-    if not is_wall(wall, dimensions) then return false end
+    if not is_wall(wall, dimensions) or wall.open == nil then return false end
   end
   return true
 end
