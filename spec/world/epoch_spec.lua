@@ -144,7 +144,7 @@ describe("parts of an epoch", function()
     local twice = list[2] .. list[2]:sub(5)
     assert.same({ nil, "sections out of order" }, { epoch.read(twice, 2) })
     local nan = epoch.part(nil, { [epoch.ROWS] = { epoch.row(2, 4, 5, 6, 7, 0 / 0, 2) } }, 2)
-    assert.same({ nil, "a coordinate that is not finite" }, { epoch.read(nan, 2) })
+    assert.same({ nil, "an impossible coordinate" }, { epoch.read(nan, 2) })
   end)
 end)
 
