@@ -1,4 +1,5 @@
 -- move_many and enter_many: one batch is one change.
+local aoi = require "aoi"
 local fixture = require "spec.support.fixture"
 
 for setup in fixture.all() do
@@ -167,5 +168,23 @@ for setup in fixture.all() do
       w.space:move_many(w:flat(rows))
       assert.equal(30 * 4 - 2, #w:take())
     end)
+  end)
+end
+
+-- 80 away the target is between the borders of an area to which no extent applies, and inside one that grows by its 50.
+for _, engine in ipairs(aoi.engines()) do
+  it("a batch judges areas without extents by where both were without extents, on " .. engine, function()
+    for _, delivery in ipairs { "immediate", "deferred" } do
+      local space, heard = aoi.new { engine = engine, delivery = delivery }, 0
+      space:enter(1, 0, 0)
+      space:enter(2, 80, 0)
+      space:set_extent(2, 50)
+      space:add_node(1, 1, { shape = "circle", radius = 50, keep = 100, extents_apply = false },
+        function() heard = heard + 1 end)
+      space:move_many { 2, 20, 0, 1, 0, 1 }
+      space:flush()
+      assert.equal(1, heard)
+      assert.is_true(space:check())
+    end
   end)
 end

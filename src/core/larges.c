@@ -199,9 +199,10 @@ const char *aoi_check_looks(aoi_space *s) {
         if (r->entity >= l->of_cap || l->of[r->entity] != i || !aoi_is_live(s->world.entities[r->entity].generation))
             return "an extent is of an entity that is gone";
         if (s->world.entities[r->entity].kind != 0) return "a large entity has a kind for the index";
-        const aoi_large_places was = l->places[i / 4];
-        set_large_place(&s->larges, i, s->world.entities[r->entity].pos, 0);
-        if (memcmp(&was, l->places + i / 4, sizeof was) != 0) return "a large entity stands elsewhere";
+        const aoi_large_places was = l->places[i / 4], *is = l->places + i / 4;
+        set_large_place(&s->larges, i, s->world.entities[r->entity].pos, 0); /* 0 and -0 are one place */
+        if (was.x[i % 4] != is->x[i % 4] || was.y[i % 4] != is->y[i % 4] || was.room[i % 4] != is->room[i % 4])
+            return "a large entity stands elsewhere";
     }
     return NULL;
 }

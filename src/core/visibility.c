@@ -381,7 +381,7 @@ static void judge_moved(aoi_space *s, uint32_t node, uint32_t target, bool large
     aoi_shape shape;
     aoi_zone before =
         aoi_zone_grown(w->dims, n->shape, aoi_area_before(w, node, &area, &shape), aoi_position_before(w, n->owner),
-                       aoi_position_before(w, target), aoi_extent_of(s, target));
+                       aoi_position_before(w, target), n->fixed ? 0 : aoi_extent_of(s, target));
     aoi_zone after = aoi_pair_zone(s, node, target, w->entities[n->owner].pos, w->entities[target].pos);
     s->candidates++;
     if (before != after && is_judged(s, node, target, large) && !is_judged_later(s, node, target, after))
