@@ -167,11 +167,9 @@ docs: tools build/playground/aoi.js
 build/playground/aoi.js: $(CORE_SO) js/playground/host.c scripts/playground.sh
 	$(call say,EMCC) sh scripts/playground.sh $(@D) || echo "  no playground: emscripten, or the sources of Lua (LUA_SOURCE), are missing"
 
-# What a release consists of: the sources as they were committed, and the same as three files.
+# What a release consists of: sources, and binaries.
 dist: tools
-	@mkdir -p build/dist && $(LUA) scripts/dist.lua build/dist
-	@git archive --format=tar.gz --prefix=aoi-$(VERSION)/ -o build/dist/aoi-$(VERSION).tar.gz HEAD
-	@ls -l build/dist
+	@MAKE='$(MAKE)' LUA='$(LUA)' LUA_NAME='$(LUA_NAME)' VERSION='$(VERSION)' sh scripts/dist.sh build/dist
 
 clean:
 	rm -rf build aoi

@@ -48,4 +48,23 @@ function report.point(scene, rows)
   return table.concat(out, "\n") .. "\n"
 end
 
+-- Text in quotes is never a number: a commit may be 4326e75917.
+local function quoted(value)
+  if type(value) == "number" then return ("%.10g"):format(value) end
+  local text = tostring(value == nil and "" or value)
+  if tonumber(text) or text:find '[,"\r\n]' then return '"' .. text:gsub('"', '""') .. '"' end
+  return text
+end
+
+--- Rows as comma-separated values (RFC 4180) with the names of the columns on top.
+function report.csv(rows)
+  local lines = { table.concat(report.COLUMNS, ",") }
+  for _, row in ipairs(rows) do
+    local fields = {}
+    for i, name in ipairs(report.COLUMNS) do fields[i] = quoted(row[name]) end
+    lines[#lines + 1] = table.concat(fields, ",")
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
 return report

@@ -23,8 +23,6 @@ local scenes = require "bench.scenes"
 local subjects = require "bench.subjects"
 local measure = require "bench.measure"
 local report = require "bench.report"
-local plot = require "bench.plot"
-local csv = require "bench.csv"
 
 local function number_above(least)
   return function(word)
@@ -45,8 +43,7 @@ local function options()
   parser:option("--max", "Populations above this shrink to it."):convert(number_above(2))
   parser:option("--seconds", "Time for each subject at each point."):convert(number_above(0))
   parser:option("--seed", "Another movement."):convert(number_above(0))
-  parser:option("--out", "Folder for results.csv, table.txt and the plots.")
-  parser:option("--from", "Measure nothing: draw the plots of this CSV file (with --out).")
+  parser:option("--out", "Folder for results.csv; `gnuplot -c bench/plot.gp FOLDER/results.csv FOLDER` draws it.")
   parser:flag("--quick", "Small populations, few rounds.")
   parser:flag("--csv", "CSV on the standard output instead of the table.")
   parser:flag("--list", "Name the scenes and what happens in them.")
@@ -60,22 +57,6 @@ local function write_file(path, content)
   file:close()
 end
 
-local function write_plots(folder, rows)
-  for _, chart in ipairs(plot.all(scenes.list, rows)) do
-    write_file(folder .. "/" .. chart.name .. ".svg", chart.svg)
-  end
-end
-
-local function draw(from, folder)
-  local file, why = io.open(from, "rb")
-  if not file then stop(why) end
-  local rows
-  rows, why = csv.read(file:read("*a"))
-  file:close()
-  if not rows then stop(from .. ": " .. why) end
-  write_plots(folder or stop("--from needs --out"), rows)
-end
-
 local function describe(machine)
   return ("%s, %s, %s, %s, commit %s\n\n%s\n\n"):format(machine.date, machine.cpu, machine.compiler, machine.lua,
     machine.commit, report.LEGEND)
@@ -87,7 +68,6 @@ local function main()
     for _, scene in ipairs(scenes.list) do print(("%-10s %s"):format(scene.name, scene.title)) end
     return 0
   end
-  if o.from then return draw(o.from, o.out) or 0 end
   if o.out then os.execute(('mkdir -p "%s"'):format(o.out)) end
 
   local layers = o.layer and { o.layer } or { "c", "lua" }
@@ -107,8 +87,8 @@ local function main()
   if #chosen == 0 then chosen = scenes.list end
 
   local machine = require("bench.machine")()
-  local rows, tables, failed = {}, { describe(machine) }, false
-  if not o.csv then io.write(tables[1]) end
+  local rows, failed = {}, false
+  if not o.csv then io.write(describe(machine)) end
   for _, scene in ipairs(chosen) do
     for _, point in ipairs(measure.points(scene, limits.most)) do
       local measured, wrong = measure.point(scene, point, engines, layers, limits)
@@ -116,23 +96,15 @@ local function main()
         for field, value in pairs(machine) do row[field] = value end
         rows[#rows + 1] = row
       end
-      if #measured > 0 then
-        tables[#tables + 1] = report.point(scene, measured) .. "\n"
-        if not o.csv then io.write(tables[#tables]) end
-        io.flush()
-      end
+      if #measured > 0 and not o.csv then io.write(report.point(scene, measured), "\n"):flush() end
       if wrong then
         failed = true
         io.stderr:write("bench: ", scene.name, ": ", wrong, "\n")
       end
     end
   end
-  if o.csv then io.write(csv.write(report.COLUMNS, rows)) end
-  if o.out then
-    write_file(o.out .. "/results.csv", csv.write(report.COLUMNS, rows))
-    write_file(o.out .. "/table.txt", table.concat(tables))
-    write_plots(o.out, rows)
-  end
+  if o.csv then io.write(report.csv(rows)) end
+  if o.out then write_file(o.out .. "/results.csv", report.csv(rows)) end
   return failed and 1 or 0
 end
 

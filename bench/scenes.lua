@@ -18,10 +18,14 @@
 --               with `from` and `to` (shares of the population) only those between
 --   kinds       { to = share, kind = bits }, ...: up to which share of the population entities are of which kind
 --   verb        what is one operation: move, batch (a row of move_many in a deferred space), tick (a move in a deferred
---               space that is drained once), churn (leave, enter and its nodes again), near, view, viewers (questions)
+--               space that is drained once), churn (leave, enter and its nodes again), near, view, viewers (questions);
+--               only through Lua: past (near, seven ticks ago), note (a mover that a history notes), sweep (a ball that
+--               flies 80 units), box (near, of the box around its way)
 --   brute_up_to, textbook_up_to    the largest population on which these two are still bearable
 --   byhand_up_to    the same for the grid of Lua tables: one radius for all, no verb but `move`
 --   journal     true: every call is recorded; the bytes go nowhere
+--   with        what entities carry besides, or what else is there: PREPARE of subjects.lua; only through Lua
+--   only        "lua": not played in C
 --   variants    what is compared within one run; the first is the measure of the others
 local scenes = {}
 
@@ -185,6 +189,69 @@ scenes.list = {
     },
   },
 }
+
+local function both_ways(...)
+  local variants = {}
+  for i, with in ipairs { ... } do
+    variants[2 * i - 1] = { name = with, with = with }
+    variants[2 * i] = { name = with .. " ticks", with = with, verb = "batch" }
+  end
+  return variants
+end
+
+table.insert(scenes.list, {
+  name = "carry",
+  title = "two layers, one in a hundred large, or one in five attached to one of those that walk",
+  points = populations(20, 10000),
+  only = "lua",
+  movers = 0.8,
+  variants = both_ways("nothing", "layers", "large", "attached"),
+})
+
+table.insert(scenes.list, {
+  name = "past",
+  title = "a history of twelve ticks: who is near, who was seven ticks ago, and what a tick takes to note",
+  points = populations(20, 10000),
+  only = "lua",
+  with = "history",
+  variants = { { name = "near", verb = "near" }, { name = "past", verb = "past" }, { name = "note", verb = "note" } },
+})
+
+table.insert(scenes.list, {
+  name = "sweep",
+  title = "whom a ball meets that flies 80 units, and who is near the box around its way",
+  points = populations(20, 10000),
+  only = "lua",
+  movers = 0.2,
+  variants = { { name = "box", verb = "box" }, { name = "sweep", verb = "sweep" } },
+})
+
+table.insert(scenes.list, {
+  name = "regions",
+  title = "walkers without nodes, a tick, among a hundredth as many regions, and among ten times as many",
+  points = populations(1, 10000),
+  only = "lua",
+  nodes = {},
+  verb = "flush",
+  variants = { { name = "few", with = "few_regions" }, { name = "many", with = "many_regions" } },
+})
+
+local PLAYERS = 1 / 21
+table.insert(scenes.list, {
+  name = "scripting",
+  title = "one in 21 walks past NPCs with two areas: bare nodes, triggers that sleep, all events, timers",
+  points = populations(26, 10500),
+  only = "lua",
+  movers = PLAYERS,
+  kinds = { { to = PLAYERS, kind = 1 }, { to = 1, kind = 2 } },
+  nodes = {},
+  variants = {
+    { name = "bare", nodes = { { radius = 30, mask = 1, from = PLAYERS }, { radius = 10, mask = 1, from = PLAYERS } } },
+    { name = "sleepers", with = "sleepers" },
+    { name = "full", with = "full" },
+    { name = "guards", with = "guards" },
+  },
+})
 
 local DEFAULTS = {
   place = "even", step = "walk", movers = 1, nodes = VIEW, verb = "move", brute_up_to = 1000, textbook_up_to = 0,

@@ -41,6 +41,13 @@ namespace Aoi
         public double X, Y, Z;
     }
 
+    /// <summary>An entity that rides its carrier, at that offset from it; Carrier 0: it rides nothing any more.</summary>
+    public struct Ride
+    {
+        public long Id, Carrier;
+        public double X, Y, Z;
+    }
+
     /// <summary>A field of an entity that has another value now.</summary>
     public struct Change
     {
@@ -58,6 +65,7 @@ namespace Aoi
         public readonly List<long> Gone = new List<long>();
         public readonly List<int> Reasons = new List<int>(); // why each of Gone is; 0: out of view
         public readonly List<Row> Appeared = new List<Row>(), Moved = new List<Row>(), Touched = new List<Row>();
+        public readonly List<Ride> Riding = new List<Ride>();
         public readonly List<Change> Fields = new List<Change>();
 
         internal void Clear()
@@ -67,14 +75,16 @@ namespace Aoi
             Appeared.Clear();
             Moved.Clear();
             Touched.Clear();
+            Riding.Clear();
             Fields.Clear();
         }
     }
 
-    /// <summary>An entity that the client knows. A field that was never sent is 0, false or empty.</summary>
+    /// <summary>An entity that the client knows. A field that was never sent is 0, false or empty. While it rides, its
+    /// place is the offset from its carrier.</summary>
     public sealed class Known
     {
-        public long Id, Kind;
+        public long Id, Kind, Carrier; // Carrier 0: none
         public double X, Y, Z;
         public readonly Dictionary<string, Value> Fields = new Dictionary<string, Value>();
 
@@ -114,6 +124,15 @@ namespace Aoi
                 it.Z = row.Z;
             }
             foreach (Row row in news.Touched) if (Known.TryGetValue(row.Id, out it)) it.Kind = row.Kind;
+            foreach (Ride ride in news.Riding)
+            {
+                if (!Known.TryGetValue(ride.Id, out it)) continue;
+                it.Carrier = ride.Carrier;
+                if (ride.Carrier == 0) continue;
+                it.X = ride.X;
+                it.Y = ride.Y;
+                it.Z = ride.Z;
+            }
             foreach (Change change in news.Fields)
                 if (Known.TryGetValue(change.Id, out it)) it.Fields[change.Name] = change.Value;
             return news;
@@ -123,7 +142,8 @@ namespace Aoi
     /// <summary>Reads the messages of one connection: keeps what has come of texts that are sent in parts.</summary>
     public sealed class MessageReader
     {
-        const int Version = 2, Flag3D = 1, FlagAnew = 2, FlagFields = 4, FlagReasons = 8;
+        const int Version = 2, Flag3D = 1, FlagAnew = 2, FlagFields = 4, FlagReasons = 8, FlagRiders = 16;
+        const int FormWide = 1, FormCarrier = 2;
         const int TagMoved = 0, TagMovedTouched = 1, TagTouched = 2, TagAppeared = 3, TagGone = 4, TagMovedWide = 5,
             TagAppearedWide = 6, TagState = 7;
         const int Types = 13, MostName = 64, MostValue = 65535;
@@ -154,9 +174,9 @@ namespace Aoi
         byte[] bytes;
         int at, end, dimensions;
         uint records;
-        bool anew, reasons;
+        bool anew, reasons, riders, rides;
         double quantum;
-        long last;
+        long last, carrier;
         ulong fields;
         readonly long[] origin = new long[3];
         readonly double[] place = new double[3];
@@ -287,10 +307,11 @@ namespace Aoi
             fields = 0;
             int version = Byte(), flags = Byte();
             if (version != Version) Refuse("it is of another version");
-            if ((flags & ~(Flag3D | FlagAnew | FlagFields | FlagReasons)) != 0) Refuse("it has unknown flags");
+            if ((flags & ~(Flag3D | FlagAnew | FlagFields | FlagReasons | FlagRiders)) != 0) Refuse("it has unknown flags");
             dimensions = (flags & Flag3D) != 0 ? 3 : 2;
             anew = (flags & FlagAnew) != 0;
             reasons = (flags & FlagReasons) != 0;
+            riders = (flags & FlagRiders) != 0;
             quantum = Quantum();
             records = (uint)Varint(32);
             for (int a = 0; a < dimensions && quantum > 0; a++) origin[a] = Quanta(0);
@@ -312,10 +333,15 @@ namespace Aoi
 
         void Place(bool wide)
         {
+            int form = wide && riders ? Byte() : wide ? FormWide : 0;
+            if (wide && (form < FormWide || form > (FormWide | FormCarrier))) Refuse("a record has an unknown form");
+            rides = (form & FormCarrier) != 0;
+            wide = (form & FormWide) != 0;
+            carrier = rides ? unchecked(last + FromZigzag(Varint(64))) : 0;
             place[2] = 0;
             for (int a = 0; a < dimensions; a++)
             {
-                place[a] = wide ? Double() : quantum > 0 ? quantum * Quanta(origin[a]) : Float();
+                place[a] = wide ? Double() : quantum > 0 ? quantum * Quanta(carrier != 0 ? 0 : origin[a]) : Float();
                 if (double.IsInfinity(place[a])) Refuse("a position is out of range");
             }
         }
@@ -327,6 +353,8 @@ namespace Aoi
             bool appears = tag == TagAppeared || tag == TagAppearedWide, touches = tag == TagTouched || tag == TagMovedTouched;
             bool moves = tag == TagMoved || tag == TagMovedTouched || tag == TagMovedWide;
             long kind = appears || touches ? (long)Varint(64) : 0;
+            rides = false;
+            carrier = 0;
             if (appears || moves) Place(tag == TagMovedWide || tag == TagAppearedWide);
             if (tag == TagState) State(news);
             int reason = tag == TagGone && reasons ? Byte() : 0;
@@ -337,7 +365,10 @@ namespace Aoi
             if (tag == TagGone) news.Gone.Add(last);
             if (tag == TagGone) news.Reasons.Add(reason);
             if (appears) news.Appeared.Add(row);
-            if (moves) news.Moved.Add(row);
+            if (moves && carrier == 0) news.Moved.Add(row);
+            if (rides)
+                news.Riding.Add(carrier == 0 ? new Ride { Id = last }
+                    : new Ride { Id = last, Carrier = carrier, X = place[0], Y = place[1], Z = place[2] });
             if (touches) news.Touched.Add(row);
         }
 

@@ -43,6 +43,7 @@ static class Check
         foreach (Row r in news.Appeared) parts.Add("a," + r.Id + "," + r.Kind + "," + Place(r.X, r.Y, r.Z, news.Dimensions));
         foreach (Row r in news.Moved) parts.Add("m," + r.Id + "," + Place(r.X, r.Y, r.Z, news.Dimensions));
         foreach (Row r in news.Touched) parts.Add("t," + r.Id + "," + r.Kind);
+        foreach (Ride r in news.Riding) parts.Add("r," + r.Id + "," + r.Carrier + "," + Place(r.X, r.Y, r.Z, news.Dimensions));
         foreach (IGrouping<int, Change> record in news.Fields.GroupBy(c => c.Record))
         {
             Dictionary<string, Value> values = new Dictionary<string, Value>();
@@ -55,7 +56,7 @@ static class Check
     static string Pictured(Picture picture, int dimensions)
     {
         IEnumerable<string> all = picture.Known.Values.OrderBy(it => it.Id).Select(it => it.Id + "," + it.Kind + "," +
-            Place(it.X, it.Y, it.Z, dimensions) + Named(it.Fields.Select(f => NameHex(f.Key) + "=" + Shown(f.Value))));
+            Place(it.X, it.Y, it.Z, dimensions) + (it.Carrier != 0 ? ",on" + it.Carrier : "") + Named(it.Fields.Select(f => NameHex(f.Key) + "=" + Shown(f.Value))));
         return picture.Known.Count > 0 ? string.Join(";", all) : "nothing";
     }
 

@@ -14,8 +14,8 @@ local aoi = require "aoi"
 
 local GUARD, THIEF, CAT, THING = 1, 2, 4, 8 -- kinds: a bit each
 local EYES = 1                              -- a node
-local NAMES = { [1] = "the thief", [2] = "Anna", [3] = "Bert", [4] = "Carl", [5] = "cat" }
-local BOB, CROWN, TICK, LAST = 1, 6, 0.1, 46
+local NAMES = { [1] = "the thief", [2] = "Anna", [3] = "Bert", [4] = "Carl", [5] = "cat", [6] = "crown" }
+local BOB, CROWN, TICK, LAST = 1, 6, 0.1, 25
 
 local WALLS = {
   { 0, 0, 10, 0 }, { 14, 0, 60, 0 }, { 60, 0, 60, 36 }, { 60, 36, 0, 36 }, { 0, 36, 0, 0 }, -- the house, with a gate
@@ -35,8 +35,7 @@ local POSTS = { [2] = { 13, 2 }, [3] = { 39, 24 }, [4] = { 44, 6 } } -- where a 
 -- The way of the thief: where to, how fast; a function is called on arrival, a number waits so many seconds.
 local function way(night)
   return {
-    { 12, -6, 1 }, 1.0, { 12, 3, 4 }, { 11, 15.5, 4 }, 1.4, { 22, 14.5, 4 }, 0.4, { 27, 12, 4 }, { 33, 12.5, 4 }, 1.6,
-    { 40.5, 5, 4.4 }, { 45, 9, 4.4 }, { 50, 18.5, 4 }, 0.4, function() night:unlock() end, { 51, 28, 4 }, 0.8,
+    { 45, 9, 4.4 }, { 50, 18.5, 4.4 }, 0.2, function() night:unlock() end, { 51, 28, 4.4 }, 0.4,
     function() night:take() end, { 50, 17, 4.6 }, { 45, 8, 4.8 }, { 41, 7, 4.8 }, { 27, 13, 4.8 }, { 22, 14.5, 4.8 },
     { 12, 4, 4.8 }, { 12, -7, 4.8 },
   }
@@ -48,7 +47,7 @@ Night.__index = Night
 function Night:caption(text, watch, target)
   local captions = self.story.captions
   captions[#captions + 1] = { time = self.time, text = text, watch = watch, target = target }
-  if self.aloud then print(("%5.1f s  %s"):format(self.time, text)) end
+  if self.aloud and not text:find "{" then print(("%5.1f s  %s"):format(self.time, text)) end -- figures: in the page
 end
 
 function Night:say(id, text)
@@ -143,6 +142,7 @@ function Night:caught(guard)
   self:say(guard, "Got you.")
   self:say(BOB, "...")
   self:caption("Caught. The client of the thief never held a byte about what the thief did not see", BOB)
+  self.ends = self.ticks + 30
 end
 
 function Night:thief()
@@ -167,8 +167,8 @@ end
 
 local HINTS = {
   [0] = { "A museum at night. Three guards walk their rounds; each carries a cone of vision, cut off by the walls", 2 },
-  [5] = { "Beside it, what the thief's client is sent: what the thief sees. Guards behind walls are not in it", 1 },
-  [9] = { "The cat is in Anna's cone, and Anna does not mind: the cat's kind is not in the mask", 2, 5 },
+  [1.5] = { "Beside it, what the thief's client is sent: what the thief sees. Guards behind walls are not in it", 1 },
+  [10] = { "Who was within earshot runs to a post: one call of space:near", 3 },
 }
 
 -- One tick of a game server: moves, then walls and cones, then (in the page) what the client is sent.
@@ -178,6 +178,9 @@ function Night:step()
   self.ticks = self.ticks + 1
   local hint = HINTS[self.time]
   if hint then self:caption((table.unpack or unpack)(hint)) end
+  if self.ticks == self.ends then
+    self:caption("{events} events for the guards, {bytes} bytes for the thief; all positions would be {raw}", BOB)
+  end
   self:cat()
   self:thief()
   self:guards()
@@ -200,7 +203,7 @@ local function night(engine, aloud)
   for id, name in pairs(NAMES) do self.story.names[("%d"):format(id)] = name end
   for _, w in ipairs(WALLS) do self.door = sight:wall(w[1], w[2], w[3], w[4]) end -- the last one
   self.way = way(self)
-  space:enter(BOB, 12, -8, THIEF)
+  space:enter(BOB, 41.5, 6, THIEF)
   space:enter(5, 12, 31, CAT)
   space:enter(CROWN, 51, 30, THING)
   for id = 2, 4 do
@@ -244,4 +247,6 @@ if not told then
   io.stderr:write("demo: ", why, "\n")
   os.exit(1)
 end
-print(("%d ticks, %.1f MB: open %s in a browser"):format(told.ticks, told.bytes / 2 ^ 20, out))
+local page = assert(io.open(out, "rb"))
+print(("%d ticks, %.1f MB: open %s in a browser"):format(told.ticks, page:seek "end" / 1e6, out))
+page:close()

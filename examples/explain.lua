@@ -15,9 +15,9 @@ local scenes = require "bench.scenes"
 local TICKS = 5
 local scene = scenes.named[arg[1] or "crowd"]
 local entities = tonumber(arg[2] or 1000)
-if not scene or not entities or entities < 1 then
+if not scene or scene.only or not entities or entities < 1 then
   local names = {}
-  for i, known in ipairs(scenes.list) do names[i] = known.name end
+  for _, known in ipairs(scenes.list) do names[#names + 1] = not known.only and known.name or nil end
   io.stderr:write("use: explain.lua [", table.concat(names, "|"), "] [ENTITIES]\n")
   os.exit(2)
 end

@@ -115,7 +115,7 @@ static size_t peek_all(int w) {
         size_t k = aoi_peek(space(w), &cursor, e, 16);
         require(k > 0, "as many events as are pending can be read");
         for (size_t i = 0; i < k; i++, n++)
-            put_row(w, n, e[i].kind, e[i].watcher, e[i].node_id, e[i].target, e[i].user_data);
+            put_row(w, n, e[i].kind * 1000 + e[i].reason, e[i].watcher, e[i].node_id, e[i].target, e[i].user_data);
     }
     require(n == all, "no more events can be read than are pending");
     return n;
@@ -144,8 +144,8 @@ static void require_same_answer(int r0, int r1, const int64_t *ids[2], const int
 
 static void toggle(const aoi_event *e) {
     bool *seen = &f.seen[index_of(e->watcher)][e->node_id][index_of(e->target)];
-    require(*seen == (e->kind == AOI_LEAVE), "enter and leave alternate");
-    *seen = !*seen;
+    require(*seen == (e->kind == AOI_LEAVE), "enter and leave alternate, and what is seen crosses nothing");
+    if (e->kind != AOI_CROSS) *seen = !*seen;
 }
 
 /* With nothing waiting, what the events add up to is what every node sees. */
@@ -238,8 +238,16 @@ static int do_call(call *c, int w) {
         return aoi_set_layers(s, c->e[w], c->bits);
     case 17:
         return aoi_set_extent(s, c->e[w], c->area.radius);
+    case 18:
+        return aoi_jump(s, c->e[w], c->pos);
     case 15:
         return aoi_attach(s, c->e[w], c->other[w], c->pos);
+    case 19:
+        return aoi_enter_with(s, c->id, c->pos, c->bits, c->bits >> 1, c->area.radius, NULL);
+    case 20:
+        return aoi_leave_because(s, c->e[w], (int)(c->bits & 511) - 1);
+    case 21:
+        return aoi_set_layers_with_passengers(s, c->e[w], c->bits);
     default: /* the first rows' entities; where they are not there, null */
         for (size_t i = 0; i < c->count; i++) entities[i] = aoi_find(s, c->rows[i].id);
         return aoi_add_node_many(s, entities, c->count, c->node_id, &c->area, c->bad + w);
@@ -248,7 +256,8 @@ static int do_call(call *c, int w) {
 
 /* Boxes, cylinders, sectors, polygons; what does not fit is refused. */
 static void next_shape(aoi_area *a, uint32_t b) {
-    static double points[16];
+    static double points[2 * 36];
+    static int ends[2];
     uint32_t margined = next_byte(&f.in);
     a->shape = AOI_BOX + (int)(b % 5); /* the last is no shape */
     a->keep = 0;
@@ -259,7 +268,16 @@ static void next_shape(aoi_area *a, uint32_t b) {
     a->angle = next_byte(&f.in) / 40.0;
     a->points = points;
     a->corners = a->shape == AOI_POLYGON ? (int)choose(&f.in, 9) : 0;
+    if (a->corners == 8 && margined > 127) a->corners = 36; /* more than are gone through one by one */
     for (int i = 0; i < 2 * a->corners; i++) points[i] = next_number(&f.in);
+    if (a->corners && margined & 2) { /* a second ring, now and then of too few corners */
+        a->ends = ends, a->rings = 2;
+        ends[0] = a->corners;
+        a->corners += (int)(margined >> 3);
+        if (a->corners > 36) a->corners = 36;
+        ends[1] = a->corners;
+        for (int i = 2 * ends[0]; i < 2 * ends[1]; i++) points[i] = points[i % (2 * ends[0])] + i % 5;
+    }
     if (a->shape == AOI_POLYGON && margined < 250) a->margin = 0;
 }
 
@@ -270,11 +288,14 @@ static void next_area(aoi_area *a) {
     a->mask = b & 2 ? next_bits(&f.in) : AOI_ALL_KINDS;
     a->shape = b & 4 ? b & 128 && b & 64 ? (int)(b >> 3) : AOI_CIRCLE : AOI_SQUARE;
     a->silent = (b & 56) == 56;
+    a->fixed = (b & 35) == 34;
+    a->crosses = (b & 10) == 10;
     a->layered = (b & 3) == 3;
     a->layers = b >> 6;
     a->label = (b & 24) == 24 ? (b & 32 ? "" : "label") : NULL;
     a->user_data = b;
     if ((b & 12) == 12) next_shape(a, b >> 4);
+    for (int i = 0; i < 3; i++) a->offset[i] = (b & 24) == 8 ? next_number(&f.in) : 0;
 }
 
 /* Entities that follow one another, so that whole batches succeed; any one, now and then, in between. */
@@ -287,16 +308,17 @@ static void next_few(call *c) {
 
 static call next_call(uint32_t verb) {
     call c = {.verb = verb};
-    if (verb == 0) c.id = next_id();
+    if (verb == 0 || verb == 19) c.id = next_id();
     if (verb <= 3 || verb == 6 || verb >= 14) next_entity(c.e);
     if (verb == 15) next_entity(c.other);
     if ((verb >= 7 && verb <= 9) || (verb >= 12 && verb <= 14)) next_node(c.n);
-    if (verb <= 1 || verb == 15) next_position(c.pos);
-    if (verb == 0 || verb == 3 || verb == 5 || verb == 9 || verb == 14 || verb == 16) c.bits = next_bits(&f.in);
+    if (verb <= 1 || verb == 15 || verb == 18 || verb == 19) next_position(c.pos);
+    if (verb == 0 || verb == 3 || verb == 5 || verb == 9 || verb == 14 || verb == 16 || verb >= 19)
+        c.bits = next_bits(&f.in);
     if (verb == 6 || verb == 11) c.node_id = choose(&f.in, NODES);
     if (verb == 6 || verb == 11 || verb == 12) next_area(&c.area);
     if (verb == 13) c.area.facing = next_number(&f.in);
-    if (verb == 8 || verb == 17) c.area.radius = next_radius();
+    if (verb == 8 || verb == 17 || verb == 19) c.area.radius = next_radius();
     if (verb == 8) c.area.keep = next_keep(c.area.radius);
     if (verb == 4 || verb == 5) {
         c.count = choose(&f.in, 25);
@@ -415,7 +437,7 @@ static void step(void) {
     uint32_t b = next_byte(&f.in);
     if (b < 200) change(b % 10, b >= 120 ? next_byte(&f.in) % 32 : 0);
     else if (b < 208) ask(b % 8);
-    else if (b < 220) change(10 + b % 8, b >= 214 ? next_byte(&f.in) % 32 : 0);
+    else if (b < 220) change(10 + b % 12, b >= 214 ? next_byte(&f.in) % 32 : 0);
     else if (b < 240) take_events(b % 3);
     else if (b < 245) free_slots();
     else if (b < 249) flush();
@@ -448,6 +470,7 @@ static void populate(uint32_t b) {
                 aoi_area a = {.radius = r,
                               .keep = !alike && state & 16 ? r + 2 : 0,
                               .mask = state & 32 ? 1 : AOI_ALL_KINDS,
+                              .crosses = state & 128,
                               .shape = !alike && state & 64 ? AOI_CIRCLE : AOI_SQUARE};
                 require(aoi_add_node(space(w), e, k, &a, NULL) == AOI_OK, "a node is added");
             }

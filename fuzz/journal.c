@@ -15,33 +15,25 @@ static void require(bool holds, const char *what) {
     abort();
 }
 
-/* Snapshots in one piece get the sum they need, records between two checks, too. */
+/* Records between two checks get the sum they need. */
 static void repair(output *o) {
     aoi_bytes in = {.at = o->bytes + AOI_JOURNAL_HEAD, .end = o->bytes + o->size};
     const unsigned char *from = in.at, *begin = in.at;
-    int dims = 2;
-    static aoi_record r;
+    const int dims = o->size > AOI_JOURNAL_HEAD + 1 && in.at[1] == 3 ? 3 : 2;
+    static aoi_memory memory;
+    static aoi_record r = {.outline = {.memory = &memory}};
+    memory = aoi_memory_from(NULL, NULL);
     const char *fault;
     for (; aoi_get_record(&in, dims, &r, &fault); begin = in.at) {
-        uint32_t sum;
-        unsigned char *to;
-        if (r.what == AOI_RECORD_SNAPSHOT) {
-            aoi_bytes list = r.list;
-            uint64_t n = aoi_get_count(&list, 1);
-            if (n < 8) continue;
-            if (list.at[5] == 3) dims = 3;
-            sum = output_sum(list.at, (size_t)n - 4);
-            to = o->bytes + (list.at + n - 4 - o->bytes);
-        } else if (r.what == AOI_RECORD_CHECK) {
-            sum = output_sum(from, (size_t)(begin - from));
-            to = o->bytes + (begin + 1 - o->bytes);
-            from = in.at;
-        } else continue;
+        if (r.what != AOI_RECORD_CHECK) continue;
+        const uint32_t sum = output_sum(from, (size_t)(begin - from));
+        unsigned char *to = o->bytes + (begin + 1 - o->bytes);
+        from = in.at;
         for (int i = 0; i < 4; i++) to[i] = (unsigned char)(sum >> 8 * i);
     }
 }
 
-static void play(const output *o, aoi_player *p) {
+static void play_through(const output *o, aoi_player *p) {
     aoi_load_options lo = {.alloc = host_alloc};
     aoi_space *s = NULL;
     const char *fault = NULL;
@@ -59,18 +51,22 @@ static void play(const output *o, aoi_player *p) {
     aoi_close(s);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    output o = {0};
+static void refuse_or_play(const output *o) {
     aoi_load_options lo = {.alloc = host_alloc};
     aoi_player *p = NULL;
     const char *fault = NULL;
+    if (aoi_play_open(o->bytes, o->size, &lo, &p, &fault) == AOI_OK) play_through(o, p);
+    else require(fault && !p, "a refusal without a reason");
+    aoi_play_close(p);
+    require(host.used == 0, "a leak");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    output o = {0};
     (void)output_write(&o, AOI_JOURNAL_MAGIC "\1", AOI_JOURNAL_HEAD);
     (void)output_write(&o, data, size);
     repair(&o);
-    if (aoi_play_open(o.bytes, o.size, &lo, &p, &fault) == AOI_OK) play(&o, p);
-    else require(fault && !p, "a refusal without a reason");
-    aoi_play_close(p);
+    refuse_or_play(&o);
     output_free(&o);
-    require(host.used == 0, "a leak");
     return 0;
 }

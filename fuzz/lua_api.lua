@@ -15,7 +15,8 @@ local engines = aoi.engines()
 local FUEL = 400          -- actions that handlers, finalizers and coroutines may take in all
 local fuel = FUEL
 local TICKS = 4           -- of a history
-local spaces, pasts, laws = {}, {}, {} -- laws[i].broken: an event may have gone unheard, because of what was done to the space
+-- laws[i].broken: an event may have gone unheard, because of what was done to the space
+local spaces, pasts, laws = {}, {}, {}
 local asleep, trash = {}, {}
 
 -- ---- values -----------------------------------------------------------------------------------------------
@@ -27,7 +28,8 @@ local imposter = setmetatable({}, getmetatable(closed))
 
 local hostile = {
   0 / 0, math.huge, -math.huge, math.maxinteger, math.mininteger, 2 ^ 53, -2 ^ 63, 2 ^ 63, 1.5, -0.0, 1e308, 5e-324, -1,
-  "1", "nan", "", "x", true, false, {}, { 1, 2, 3 }, print, closed, closed_past, imposter, io.stdout, coroutine.create(print),
+  "1", "nan", "", "x", true, false, {}, { 1, 2, 3 }, print, closed, closed_past, imposter, io.stdout,
+  coroutine.create(print),
   { radius = 1, keep = 0 }, { radius = 0 / 0 }, { radius = 1, mask = 1.5 }, { radius = 1, shape = {} }, { [1] = 2 },
   setmetatable({}, { __index = function() error "index" end, __newindex = function() error "newindex" end,
     __len = function() return 1e9 end }),
@@ -86,15 +88,23 @@ local shapes = {
     return { shape = "sector", radius = r, facing = facing(), angle = angle, margin = choose(2) }
   end,
   function() return { shape = "polygon", points = numbers(2 * (choose(6) + 3)) } end,
+  function()
+    local rings = { numbers(2 * (choose(6) + 3)), numbers(choose(2) * 90 + 6) }
+    if choose(24) == 0 then rings[choose(3) + 1] = any() end
+    return { shape = "polygon", rings = rings }
+  end,
 }
 
 local function area(d)
   if choose(16) < 5 then return radius() end
   local a = shapes[choose(#shapes) + 1](radius(), d)
   if choose(3) == 0 then a.mask = bits() end
+  if choose(8) == 0 then a.offset = numbers(d) end
+  if choose(8) == 0 then a.extents_apply = choose(2) == 0 end
+  if choose(8) == 0 then a.outside = true end
   if choose(32) == 0 then
-    local names = { "radius", "keep", "margin", "extents", "half_height", "facing", "angle", "points", "mask", "shape",
-      "label" }
+    local names = { "radius", "keep", "margin", "extents", "half_height", "facing", "angle", "points", "rings", "mask",
+      "shape", "label", "offset", "outside", "extents_apply" }
     a[names[choose(#names) + 1]] = any()
   end
   return a
@@ -163,8 +173,8 @@ local function handlers(i)
   end
   local b = choose(12)
   if b < 6 then return on_enter, on_leave end
-  if b < 8 then return { enter = on_enter, leave = on_leave } end
   local function quiet() misbehave() end
+  if b < 8 then return { enter = on_enter, leave = on_leave, cross = b == 7 and quiet or nil } end
   if b == 8 then return quiet end
   if b == 9 then return nil, quiet end
   if b == 10 then return setmetatable({}, { __index = function() return misbehave() or quiet end }) end
@@ -197,6 +207,14 @@ end
 -- method -> its arguments, and what it is a method of, if that is not a space
 local methods = {
   { "enter", function(d) return id(), xyz(d, maybe(bits)) end },
+  { "enter", function(d) return id(), xyz(d, { kind = bits(), layers = maybe(bits), extent = maybe(radius) }) end },
+  { "jump", function(d) return id(), xyz(d) end },
+  { "leave", function() return id(), choose(260) end },
+  { "set_layers", function() return id(), bits(), true end },
+  { "move_many", function(d) return rows(d), misbehave end },
+  { "nearest", function(d)
+    return xyz(d, choose(6), maybe(radius), maybe(bits), { least = maybe(radius), except = id() })
+  end },
   { "move", function(d) return id(), xyz(d) end },
   { "move", function(d) return id(), xyz(d) end },
   { "move", function(d) return id(), xyz(d) end },

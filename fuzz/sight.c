@@ -14,7 +14,7 @@
 #include "bytes.h"
 #include "core/space.h"
 
-enum { IDS = 10, NODES = 2, WALLS = 16, MOST_CALLS = 150 };
+enum { IDS = 10, NODES = 2, WALLS = 16, MOST_CALLS = 150, DATA = 42 };
 
 typedef struct model_node {
     bool there, seen[IDS];
@@ -106,7 +106,11 @@ static int64_t weight(const aoi_event *e) {
 
 static void take_events(void) {
     aoi_event e;
+    bool entered = false;
     while (aoi_sight_next(f.g, &e)) {
+        entered |= e.kind == AOI_ENTER;
+        require(!entered || e.kind == AOI_ENTER, "a leave comes behind an enter");
+        require(e.user_data == DATA, "an event has other user data");
         f.balance[e.watcher][e.node_id][e.target] -= e.kind == AOI_ENTER ? 1 : -1;
         f.sum += weight(&e);
         f.events++;
@@ -124,16 +128,40 @@ static void tick(void) {
     require(wrong == NULL, wrong);
 }
 
+/* Of one node: each target, and all of them. */
+static void compare_node(uint32_t i, uint32_t k) {
+    const model_node *n = f.nodes[i] + k;
+    const aoi_node node = aoi_find_node(f.s, entity(i), k);
+    const int64_t *ids;
+    size_t count, seen = 0;
+    aoi_sight_explanation why;
+    aoi_area a = {0};
+    require(aoi_area_of(f.s, node, &a) && a.user_data == DATA, "a node has other user data");
+    for (uint32_t t = 0; t < IDS; t++) {
+        const bool lingers = n->linger && n->seen[t] && n->how[t] != AOI_HIDE, clear = i != t && is_clear(i, k, t);
+        const bool sees = aoi_sight_sees(f.g, node, entity(t));
+        require(sees == (clear || (i != t && lingers)), "it sees something else");
+        aoi_sight_explain(f.g, i, k, t, &why);
+        require(why.e.sees == sees, "something else is explained");
+        require(clear || i == t || !aoi_sees(f.s, node, entity(t)) || why.wall, "no wall is told that hides it");
+        seen += sees;
+    }
+    if (aoi_sight_view(f.g, node, &ids, &count) == AOI_OK) require(count == seen, "others are in view");
+}
+
 static void compare(void) {
     double p[3] = {0}, q[3] = {0}, at[3];
+    const int64_t *ids, *nodes;
+    size_t count;
     for (uint32_t i = 0; i < IDS; i++)
         for (uint32_t k = 0; k < NODES; k++)
-            for (uint32_t t = 0; t < IDS && f.nodes[i][k].there; t++) {
-                const model_node *n = f.nodes[i] + k;
-                const bool lingers = n->linger && n->seen[t] && n->how[t] != AOI_HIDE;
-                const bool sees = aoi_sight_sees(f.g, aoi_find_node(f.s, entity(i), k), entity(t));
-                require(sees == (i != t && (is_clear(i, k, t) || lingers)), "it sees something else");
-            }
+            if (f.nodes[i][k].there) compare_node(i, k);
+    for (uint32_t t = 0; t < IDS; t++) {
+        if (AOI_IS_NULL(entity(t)) || aoi_sight_viewers(f.g, entity(t), &ids, &nodes, &count) != AOI_OK) continue;
+        for (size_t v = 0; v < count; v++)
+            require(aoi_sight_sees(f.g, aoi_find_node(f.s, aoi_find(f.s, ids[v]), nodes[v]), entity(t)),
+                    "a viewer does not see it");
+    }
     for (int a = 0; a < f.dims; a++) p[a] = (double)choose(&f.in, 32) - 16, q[a] = (double)choose(&f.in, 32) - 16;
     require(!aoi_sight_ray(f.g, p, q, at) == !is_hidden(p, q), "a ray meets something else");
 }
@@ -156,8 +184,8 @@ static void change_wall(uint32_t i, uint32_t what) {
 
 static void put_node(uint32_t i, uint32_t k) {
     const double radius = fabs(next_number(&f.in));
-    const uint32_t linger = choose(&f.in, 4), shape = choose(&f.in, 3);
-    aoi_area a = {.radius = radius, .mask = AOI_ALL_KINDS};
+    const uint32_t ticks = choose(&f.in, 4), linger = ticks < 3 ? ticks : UINT32_MAX, shape = choose(&f.in, 3);
+    aoi_area a = {.radius = radius, .mask = AOI_ALL_KINDS, .user_data = DATA};
     a.shape = shape == 2 && f.dims == 2 ? AOI_SECTOR : shape ? AOI_CIRCLE : AOI_SQUARE;
     if (a.shape == AOI_SECTOR) a.facing = next_number(&f.in), a.angle = 2;
     else a.keep = choose(&f.in, 2) ? radius + 2 : 0;
@@ -198,12 +226,19 @@ static void change(uint32_t what) {
     }
 }
 
+static bool give_data(void *ud, aoi_loaded_node *n) {
+    (void)ud;
+    n->user_data = DATA;
+    return true;
+}
+
 /* Goes on in a copy. */
 static void replace(void) {
     output o = save(f.s);
     const char *fault = NULL;
     aoi_close(f.s);
-    require(aoi_load(o.bytes, o.size, &(aoi_load_options){.alloc = host_alloc}, &f.s, &fault) == AOI_OK,
+    require(aoi_load(o.bytes, o.size, &(aoi_load_options){.node = give_data, .alloc = host_alloc}, &f.s, &fault) ==
+                AOI_OK,
             "it is not loaded");
     require(aoi_sight_open(f.s, NULL, &f.g) == AOI_OK, "no sight is taken over");
     output_free(&o);

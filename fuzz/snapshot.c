@@ -6,6 +6,7 @@
 
 #include "../spec/c/output.h"
 #include "aoi_sight.h"
+#include "aoi_sync.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,7 +16,7 @@ static void require(bool holds, const char *what) {
     abort();
 }
 
-static aoi_space *load(const output *o, const char *engine) {
+static aoi_space *try_load(const output *o, const char *engine) {
     aoi_load_options lo = {.engine = engine, .alloc = host_alloc};
     const char *fault = NULL;
     aoi_space *s = NULL;
@@ -25,7 +26,7 @@ static aoi_space *load(const output *o, const char *engine) {
 }
 
 /* Each call is judged by brute force. */
-static void live_on(aoi_space *s) {
+static void go_on(aoi_space *s) {
     const int64_t *ids = NULL;
     size_t count = 0;
     require(aoi_ids(s, &ids, &count) == AOI_OK, "no ids");
@@ -34,7 +35,8 @@ static void live_on(aoi_space *s) {
     if (n) memcpy(some, ids, n * sizeof *some);
     for (size_t i = 0; i < n; i++) {
         aoi_entity e = aoi_find(s, some[i]);
-        require(aoi_move(s, e, (double[3]){(double)i, 1, 2}) == AOI_OK, "it does not move");
+        const int moved = aoi_move(s, e, (double[3]){(double)i, 1, 2});
+        require(moved == AOI_OK || moved == AOI_EATTACHED, "it does not move");
         if (i % 3 == 0) require(aoi_set_kind(s, e, i) == AOI_OK, "it does not change");
         if (i % 3 == 1) require(aoi_leave(s, e) == AOI_OK, "it does not leave");
         require(aoi_check(s) == NULL, "it is not sound later");
@@ -54,16 +56,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                               (unsigned char)(sum >> 24)};
     (void)output_write(&o, data, size);
     (void)output_write(&o, bytes, sizeof bytes);
-    aoi_space *s = load(&o, NULL);
+    aoi_space *s = try_load(&o, NULL);
     if (s) {
         const char *wrong = aoi_check(s);
         require(!wrong, wrong);
         output again = save(s);
         require(output_same(&o, &again), "it is saved as other bytes");
         output_free(&again);
-        live_on(s);
+        go_on(s);
         aoi_close(s);
-        s = load(&o, "brute");
+        s = try_load(&o, "brute");
         require(s && !aoi_check(s), "another engine does not take it");
         aoi_close(s);
     }

@@ -42,41 +42,28 @@ local function check_moves(message)
   space:close()
 end
 
-local function same(a, na, b, nb)
-  if na ~= nb then return false end
-  for i = 1, na do
-    if a[i] ~= b[i] then return false end
-  end
-  return true
-end
-
-local function check_refused(message, space)
-  local list, again = {}, {}
-  local n, batch = wire.read_refused(message, list)
-  if not n then
-    if type(batch) ~= "string" then fail "no reason" end
-    return
-  end
-  local m = wire.read_refused(wire.refused(space, batch, list, n), again)
-  if not same(list, n, again, m) then fail "written and read again, refusals differ" end
+local function check_table(message)
+  local said, reason = wire.read(message, 1)
+  if not said and type(reason) ~= "string" then fail "no reason" end
+  if said and #wire.read(wire.say(wire.ROUTES, 1, said), 1) ~= #said then fail "written and read again, it differs" end
 end
 
 local function read(message)
-  local kind, flags, number = wire.head(message)
+  local kind, flags = wire.head(message)
   if not kind then
     if type(flags) ~= "string" then fail "no reason" end
   elseif kind == wire.EVENTS then
     check_events(message)
   elseif kind == wire.MOVES then
     check_moves(message)
-  elseif kind == wire.REFUSED then
-    check_refused(message, number)
   elseif kind == wire.PACKETS then
     wire.read_packets(message, {})
   elseif kind == wire.BROADCAST then
     wire.read_broadcast(message)
-  elseif kind == wire.TAKEN then
-    wire.read_taken(message)
+  elseif kind == wire.CROSSED then
+    wire.read_crossed(message)
+  else
+    check_table(message)
   end
 end
 

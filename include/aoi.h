@@ -15,7 +15,7 @@
  *   sector    the circle in x and y, and dx*fx + dy*fy >= c * sqrt(dx*dx + dy*dy) with fx, fy, c = cos(facing),
  *             sin(facing), cos(angle / 2); angle 2 pi is the whole circle; in 3D also the cylinder's rule of height
  *   polygon   even-odd: for each side from corner j to corner i toggle if (yi > dy) != (yj > dy) and
- *             dx < (xj - xi) * (dy - yi) / (yj - yi) + xi; in 3D also the rule of height
+ *             dx < (xj - xi) * (dy - yi) / (yj - yi) + xi, over the sides of all rings; in 3D also the rule of height
  *
  * A node with a margin keeps a target in view until the target is outside the area grown by the margin: radius, extents
  * and half_height + margin, the angle unchanged.  Squares and circles may give the leave radius itself: keep.
@@ -94,10 +94,10 @@ enum {
     AOI_ECHAIN     /* a chain of carriers is a cycle, or longer than AOI_MOST_CHAIN */
 };
 
-enum { AOI_ENTER = 1, AOI_LEAVE = 2 };                                               /* kinds of events */
+enum { AOI_ENTER = 1, AOI_LEAVE = 2, AOI_CROSS = 3 };                                /* kinds of events */
 enum { AOI_SQUARE = 0, AOI_CIRCLE, AOI_BOX, AOI_CYLINDER, AOI_SECTOR, AOI_POLYGON }; /* shapes of areas */
 #define AOI_FARTHEST 1125899906842624.0 /* 2^50: the most that a coordinate may be, either way */
-enum { AOI_MOST_CORNERS = 64, AOI_MOST_LABEL = 255 };
+enum { AOI_MOST_CORNERS = 65535, AOI_MOST_LABEL = 255 };
 
 /* How a node treats one target instead of by the rule (aoi_override). */
 enum {
@@ -134,24 +134,30 @@ typedef struct aoi_area { /* fields that the shape does not use are not read */
     double extents[3];    /* box: half-extents */
     double half_height;   /* cylinder; in 3D also sector and polygon, where INFINITY is any height */
     double facing, angle; /* sector: radians, 0 is along +x, counter-clockwise; the whole opening, 0 < angle <= 2 pi */
-    const double *points; /* polygon: x, y of 3 to 64 corners relative to the watcher, in either winding; copied */
+    const double *points; /* polygon: x, y of 3 to 65,535 corners relative to the watcher, in either winding; copied */
     int corners;
-    bool layered; /* true: `layers` are used; false: the layers of the owner, in a question all */
+    const int *ends;  /* polygon of several rings (parts, holes): for each the number of corners up to its end, the
+                             last `corners`; at least 3 each; copied */
+    int rings;        /* 0: all corners are one ring */
+    double offset[3]; /* the area is that of a watcher at its place plus this; no facing turns it */
+    bool layered;     /* true: `layers` are used; false: the layers of the owner, in a question all */
     uint64_t layers;
-    bool outside; /* of nodes only: the node sees what the area does not hold; with a margin the area holds on to what
-                           it held, so that the node sees a target between the borders unless that was inside before */
+    bool outside; /* nodes only: the node sees what the area does not hold; with a margin the area keeps what it
+                        held, so that the node sees a target between the borders unless that was inside before */
     bool fixed;   /* tested as if every target had no extent */
     bool silent;  /* the node answers questions but makes no events */
+    bool crosses; /* of nodes: a target that goes through the area between two deliveries makes an event AOI_CROSS */
     const char *label;  /* 1 to 255 bytes, copied: names the node in explanations, journals, viewers; NULL: aoi_set_area
                            keeps the present one.  Questions do not read it */
     uint64_t user_data; /* of the caller; a copy is in each event of the node */
 } aoi_area;
 
 typedef struct aoi_event {
-    int kind; /* AOI_ENTER or AOI_LEAVE */
+    int kind; /* AOI_ENTER, AOI_LEAVE or AOI_CROSS */
     int64_t watcher, target, node_id;
     uint64_t user_data; /* of the node */
     int reason;         /* given to aoi_leave_because, of a leave that it made; else AOI_NO_REASON */
+    double t;           /* of AOI_CROSS: where on its way the target came into the area, 0 < t < 1 */
 } aoi_event;
 enum { AOI_NO_REASON = -1, AOI_MOST_REASON = 255 };
 
@@ -206,18 +212,22 @@ AOI_API int aoi_enter_with(aoi_space *s, int64_t id, const double *pos, uint64_t
 /* Moves an entity, any distance; a long move costs both places.  AOI_EGONE, AOI_EVALUE, AOI_EATTACHED, AOI_ENOMEM. */
 AOI_API int aoi_move(aoi_space *s, aoi_entity e, const double *pos);
 
+/* The same for a move that is no way: until the next delivery neither the entity nor its passengers cross anything, and
+ * nothing crosses their nodes. */
+AOI_API int aoi_jump(aoi_space *s, aoi_entity e, const double *pos);
+
 /* Removes an entity with its nodes; each pair that saw it or that they saw makes a leave.  AOI_EGONE, AOI_ENOMEM. */
 AOI_API int aoi_leave(aoi_space *s, aoi_entity e);
 
 /* The same for a reason of the host's, from 0, that of aoi_leave, to AOI_MOST_REASON (AOI_EVALUE): these leaves have it,
- * and so have messages of aoi_sync.h that tell that the entity is gone. */
+ * and so have messages of aoi_sync.h. */
 AOI_API int aoi_leave_because(aoi_space *s, aoi_entity e, int reason);
 
 /* Set a property; events are the exact difference.  AOI_EGONE, AOI_ENOMEM.  Layers: bits, by default the first alone; a
  * node sees a target only if they share a layer, besides kind and mask.  Extent: finite (AOI_EVALUE), by default
  * 0: every area is tested grown by the target's extent, as by a margin; polygons and infinite radii do not grow.  Below
  * zero the area shrinks, and is empty where radius + extent < 0.
- * Extents are meant for a few in a hundred: each move examines those in its column of the map. */
+ * Extents are meant for a few per cent of the entities: each move examines all of them. */
 AOI_API int aoi_set_kind(aoi_space *s, aoi_entity e, uint64_t kind);
 AOI_API int aoi_set_layers(aoi_space *s, aoi_entity e, uint64_t layers);
 AOI_API int aoi_set_layers_with_passengers(aoi_space *s, aoi_entity e, uint64_t layers); /* and theirs, too */
@@ -269,7 +279,7 @@ AOI_API int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n
 /* Removes a node, with a leave event for each target that it saw.  AOI_EGONE, AOI_ENOMEM. */
 AOI_API int aoi_remove_node(aoi_space *s, aoi_node n);
 
-/* Replaces the whole area, shape and mask included; user_data and silent are kept.  Events are the exact difference: a
+/* Replaces the whole area, shape and mask included; user_data, silent and crosses are kept.  Events are the exact difference: a
  * target that was seen and still is makes none.  AOI_EGONE, AOI_EVALUE, AOI_ENOMEM. */
 AOI_API int aoi_set_area(aoi_space *s, aoi_node n, const aoi_area *area);
 
@@ -309,6 +319,15 @@ AOI_API bool aoi_next(aoi_space *s, aoi_event *out);
 
 /* Takes up to max events, oldest first, into the caller's array; returns their number.  Cheaper than aoi_next. */
 AOI_API size_t aoi_drain(aoi_space *s, aoi_event *events, size_t max);
+
+/* Crossings.  A node with `crosses` makes an event AOI_CROSS, behind the enters of its delivery and by rising t, for a
+ * target that it saw neither at the last delivery nor sees now, if some place of the target's straight way relative to
+ * the watcher, d0 + t * (d1 - d0) with 0 < t < 1, is inside the area without margin and grown by the extent; t is the
+ * first such, to within 2^-20.  Each call is a delivery, in a deferred space each aoi_flush.  Area, kind, mask, layers and
+ * exceptions are those of the delivery: what they hide crosses nothing.  Nor does anything cross nodes added since the
+ * last delivery, those that see what is outside, and those of aoi_sync.h and aoi_sight.h.  An event of a node or target
+ * that goes before it is taken is dropped.
+ * Cost: for each mover the nodes that cross, if there are few, else one aoi_near of its way; none without such nodes. */
 
 /* Fixes the order of the waiting events: the next aoi_flush puts leaves before enters only among later ones. */
 AOI_API void aoi_keep_order(aoi_space *s);
@@ -399,7 +418,9 @@ typedef struct aoi_explanation {
     uint64_t kind, mask;
     uint64_t layers, node_layers; /* of the target; of the node */
     double extent;                /* of the target */
+    double offset[3];             /* of the node's area */
     const char *label;            /* of the node, valid until its area changes; NULL: none */
+    double facing;                /* of the node's area, if it is a sector */
 } aoi_explanation;
 
 /* Explains a pair, given by ids because any of them may be missing.  O(1) plus a scan of the events that wait. */
@@ -407,8 +428,8 @@ AOI_API void aoi_explain(aoi_space *s, int64_t watcher, int64_t node_id, int64_t
 AOI_API const char *aoi_why_text(int why);                             /* "no watcher" ... */
 AOI_API int aoi_ids(aoi_space *s, const int64_t **ids, size_t *count); /* all entities, as aoi_view; AOI_ENOMEM */
 
-/* Verifies every invariant and compares with brute force: O(n * nodes).  NULL if all hold, else a description of the
- * first violation that the space owns, valid until the next call. */
+/* Compares what has been reported, what is kept and what the grid finds with brute force: O(n * nodes).  NULL, or a
+ * description of the first difference that the space owns, valid until the next call. */
 AOI_API const char *aoi_check(aoi_space *s);
 
 /* ---- snapshots: a space as bytes ---------------------------------------------------------------------------------- */
@@ -428,6 +449,7 @@ typedef struct aoi_loaded_node {
     bool gone;          /* the node was removed, but events of it wait and receive this user data */
     bool deferred;      /* of the space that is being loaded */
     bool silent;        /* as it was saved; the callback may change it */
+    bool crosses;       /* the same */
     uint64_t user_data; /* 0; the callback may set it */
 } aoi_loaded_node;
 
@@ -445,17 +467,13 @@ typedef struct aoi_load_options {
 AOI_API int aoi_load(const void *bytes, size_t size, const aoi_load_options *options, aoi_space **out,
                      const char **fault);
 
-#include "aoi_journal.h" /* a journal: every call that changes a space, as bytes */
-
-#include "aoi_sync.h" /* client synchronisation: what each client must be sent, as bytes */
-
 /* ---- observers: the state of a whole space as bytes, for viewers -------------------------------------------------- */
 
 /* An observer reports the state of a space and its changes as blocks of bytes (docs/viewer-wire.md), and does not
  * affect the space: its answers and deliveries are the same.  A space may have several observers.
  *
  * Cost: without an observer one branch for each event taken; aoi_observe O(entities + nodes), some 10 ns each, some 20
- * ns more for those that have changed; memory 40 to 48 bytes an entity, 32 a node, and the bytes of one report. */
+ * ns more for those that have changed; memory 40 to 48 bytes per entity, 32 per node, and the bytes of one report. */
 typedef struct aoi_observer aoi_observer;
 
 typedef struct aoi_observer_options {

@@ -1,4 +1,4 @@
-/* aoi_history.h - past positions of all entities: lag compensation, replays of the last second.  A layer on aoi.h. */
+/* aoi_history.h - past positions of all entities: lag compensation, replays of the last second.  On top of aoi.h. */
 #ifndef AOI_HISTORY_API_H
 #define AOI_HISTORY_API_H
 
@@ -13,8 +13,8 @@ extern "C" {
  * space may have several.  Snapshots and journals do not contain it.
  *
  * Cost of a tick: some 5 ns for each entity that has moved since the last one, none for others.  A question costs what
- * aoi_near costs in the box grown by the longest steps since, and 1 ns a tick.  Memory: about 100 bytes an entity, and a
- * position for each tick of those that have moved within these ticks. */
+ * aoi_near costs in the box grown by the longest steps since, and 1 ns per tick.  Memory: about 100 bytes per entity,
+ * and a position for each tick of those that have moved within these ticks. */
 typedef struct aoi_history aoi_history;
 
 enum { AOI_MOST_TICKS = 1 << 20 };

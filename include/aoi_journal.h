@@ -1,9 +1,7 @@
-/* aoi_journal.h - journals: every call that changes a space, as bytes.  A part of aoi.h, which includes it. */
+/* aoi_journal.h - journals: every call that changes a space, as bytes. */
 #ifndef AOI_JOURNAL_API_H
 #define AOI_JOURNAL_API_H
-#ifndef AOI_H
-#error "include aoi.h"
-#endif
+#include "aoi.h"
 
 /* A journal begins with a snapshot.  Then each call that changes the space is a record, with its arguments and, if it
  * was refused, its result; and each delivery is one: which events were taken between which calls.  Repeated on any
@@ -11,7 +9,7 @@
  *
  * A journal does not contain questions, nor clients of aoi_sync, which the host adds again.
  *
- * Cost: one predictable branch a call without a journal; 10 to 40 ns a call with one, and 20 bytes a move. */
+ * Cost: one predictable branch per call without a journal; 10 to 40 ns per call with one, and 20 bytes per move. */
 typedef struct aoi_journal aoi_journal;
 
 /* The numbers of calls in journals. */
@@ -36,6 +34,8 @@ enum {
     AOI_CALL_PIN, /* aoi_sync_pin of a client with walls: id is the client, node_id the target; changes no space */
     AOI_CALL_UNPIN,
     AOI_CALL_LEAVE_BECAUSE, /* aoi_leave with a reason other than 0 */
+    AOI_CALL_JUMP,
+    AOI_CALL_SET_LAYERS_OF_ALL, /* aoi_set_layers_with_passengers */
     AOI_CALLS_END
 };
 AOI_API const char *aoi_call_name(int call); /* "enter" ...; NULL: no number of a call */

@@ -1,22 +1,20 @@
-/* aoi_sight.h - line of sight: targets that walls hide from nodes.  A layer on aoi.h.
+/* aoi_sight.h - line of sight: targets that walls hide from nodes.  On top of aoi.h.
  *
- *      w . . . . . . t     a node of a sight sees what its area sees and no shut wall hides; walls are segments
+ *      w . . . . . . t     a node of a sight sees targets in its area that no shut wall hides; walls are segments
  *        \     |           of the plane, in 3D with a lowest and a highest height; doors are walls that can be opened
  *          \   | wall
  *            . | - - u     u is hidden from w
- *
- * The rule.  Of a watcher and its target the one with the smaller x (then y, then z) is called w and the other t, so that
+ * * The rule.  The one of watcher and target with the smaller x (then y, then z) is called w, the other t, so that
  * a line is clear from both sides or from none.  With cross(u, v) = u.x * v.y - u.y * v.x in doubles as written, a shut
  * wall a-b hides them from each other if and only if
  *     (cross(b-a, w-a) > 0) != (cross(b-a, t-a) > 0)  and  (cross(t-w, a-w) > 0) != (cross(t-w, b-w) > 0)
  * and in 3D the height of the line w-t where it crosses, w.z + s * (t.z - w.z) with
  *     s = cross(b-a, w-a) / (cross(b-a, w-a) - cross(b-a, t-a)),
  * is within z0..z1, bounds included.  Walls that share an end leave no gap: the end belongs to exactly one of them.
- *
- * A node of a sight is a node of the space: aoi_set_area, aoi_set_facing, aoi_override, aoi_remove_node accept it.  Its
+ * * A node of a sight belongs to the space: aoi_set_area, aoi_set_facing, aoi_override, aoi_remove_node accept it.  Its
  * events are not in the space's queue: aoi_sight_tick makes them, the net change since the last tick, and
- * aoi_sight_next takes them.  A target with override AOI_SHOW is seen through walls.  A space may have several sights
- * and synchronisers, and sights may share walls.
+ * aoi_sight_next takes them.  AOI_SHOW ignores walls.  A space may have several sights and synchronisers, and sights
+ * may share walls.
  *
  * Cost.  A tick tests the pairs of areas of which an end has moved, and those of nodes with a changed wall in reach:
  * some 50 ns each; if nothing has moved it tests none.  A pair takes about 80 bytes, a wall 128, and some 40 a cell. */
@@ -65,7 +63,7 @@ AOI_API bool aoi_sight_next(aoi_sight *g, aoi_event *out); /* takes the oldest e
 AOI_API size_t aoi_sight_pending(const aoi_sight *g);      /* events that wait */
 
 /* Questions about the present state; a target that lingers counts as seen.  Lists and errors as in aoi_view.  Viewers
- * are without nodes of layers on top, such as those of Lua's triggers, with ids of -2^52 and below. */
+ * are without nodes of modules on top, such as those of Lua's triggers, with ids of -2^52 and below. */
 AOI_API bool aoi_sight_sees(aoi_sight *g, aoi_node n, aoi_entity target);
 AOI_API int aoi_sight_view(aoi_sight *g, aoi_node n, const int64_t **ids, size_t *count);
 AOI_API int aoi_sight_viewers(aoi_sight *g, aoi_entity target, const int64_t **ids, const int64_t **nodes,
@@ -77,8 +75,9 @@ typedef struct aoi_sight_stats {
 } aoi_sight_stats;
 AOI_API void aoi_sight_read_stats(const aoi_sight *g, aoi_sight_stats *out);
 
-/* The id of the first shut wall on the line from p to q, with the crossing in *at, which is computed from w; of walls crossed at the same place
- * the lowest id.  0: none, or an end is not within AOI_FARTHEST.  All three have as many coordinates as the space. */
+/* The id of the first shut wall on the line from p to q, the lowest one if several are crossed at the same place, with the
+ * crossing in *at, computed from w.  0: none, or an end is not within AOI_FARTHEST.  All three have as many coordinates as
+ * the space. */
 AOI_API int64_t aoi_sight_ray(const aoi_sight *g, const double *p, const double *q, double *at);
 
 /* aoi_explain for a sight; why may also be AOI_WHY_WALL, with the wall and the crossing, or AOI_WHY_LINGERS. */

@@ -7,6 +7,8 @@ export type Value = boolean | number | string | Uint8Array
 export interface Place { id: Id; x: number; y: number; z?: number }
 export interface Appeared extends Place { kind: Id }
 export interface Touched { id: Id; kind: Id }
+/** x, y [, z]: its offset from the carrier; carrier 0: it rides nothing any more. */
+export interface Riding extends Place { carrier: Id }
 /** Fields by name; without a prototype, so that each of its keys is a field that was sent: __proto__ may be one. */
 export interface State { id: Id; values: Record<string, Value> }
 
@@ -19,6 +21,7 @@ export interface News {
   appeared: Appeared[]
   moved: Place[]
   touched: Touched[]
+  riding: Riding[]
   fields: State[]
 }
 
@@ -28,7 +31,8 @@ export type Parts = Map<Id, object>
 /** A RangeError says what is wrong with other bytes; then `parts` is as it was. */
 export function read(bytes: Uint8Array | ArrayBuffer, parts?: Parts): News
 
-export interface Known extends Appeared { fields: Record<string, Value> }
+/** While it has a carrier, x, y [, z] is its offset from that. */
+export interface Known extends Appeared { carrier?: Id; fields: Record<string, Value> }
 
 /** What a client knows. A field that was never put is not sent: `defaults` says what it is, by name. */
 export class Picture {

@@ -13,7 +13,8 @@
 })(typeof self !== 'undefined' ? self : this, function () {
   'use strict'
 
-  const VERSION = 2, FLAG_3D = 1, FLAG_ANEW = 2, FLAG_FIELDS = 4, FLAG_REASONS = 8
+  const VERSION = 2, FLAG_3D = 1, FLAG_ANEW = 2, FLAG_FIELDS = 4, FLAG_REASONS = 8, FLAG_RIDERS = 16
+  const FORM_WIDE = 1, FORM_CARRIER = 2
   const MOVED = 0, MOVED_TOUCHED = 1, TOUCHED = 2, APPEARED = 3, GONE = 4, MOVED_WIDE = 5, APPEARED_WIDE = 6, STATE = 7
   // Types of fields, by number; 0 is bool, 12 bytes.
   const U8 = 1, U16 = 2, U32 = 3, I8 = 4, I16 = 5, I32 = 6, F32 = 7, F64 = 8, ANGLE8 = 9, ANGLE16 = 10, STRING = 11
@@ -124,9 +125,10 @@
     head() {
       const version = this.byte(), flags = this.byte()
       if (version !== VERSION) fail('it is of another version')
-      if (flags & ~(FLAG_3D | FLAG_ANEW | FLAG_FIELDS | FLAG_REASONS)) fail('it has unknown flags')
+      if (flags & ~(FLAG_3D | FLAG_ANEW | FLAG_FIELDS | FLAG_REASONS | FLAG_RIDERS)) fail('it has unknown flags')
       this.anew = (flags & FLAG_ANEW) !== 0
       this.reasons = (flags & FLAG_REASONS) !== 0
+      this.riders = (flags & FLAG_RIDERS) !== 0
       this.axes = flags & FLAG_3D ? 3 : 2
       this.scale = this.quantum()
       this.records = this.varint(32)
@@ -212,10 +214,25 @@
       return values
     }
 
-    position(wide) {
+    // What a record of a position says, if it may be wide: `carrier` is undefined if the record names none.
+    place(wide) {
+      const form = wide && this.riders ? this.byte() : wide ? FORM_WIDE : 0
+      if (wide && (form < FORM_WIDE || form > (FORM_WIDE | FORM_CARRIER))) fail('a record has an unknown form')
+      const carrier = form & FORM_CARRIER ? this.carrier() : undefined
+      return { carrier, at: this.position(form & FORM_WIDE, carrier ? 0 : undefined) }
+    }
+
+    // An id, as a difference from that of the record.
+    carrier() {
+      const z = BigInt(this.varint(64)), difference = z & 1n ? -(z >> 1n) - 1n : z >> 1n
+      return number(BigInt.asIntN(64, BigInt(this.last) + difference))
+    }
+
+    position(wide, from) {
       const at = []
       for (let a = 0; a < this.axes; a++) {
-        const v = wide ? this.double() : this.scale > 0 ? this.scale * this.quanta(this.origin[a]) : this.float()
+        const origin = from === undefined ? this.origin[a] : from
+        const v = wide ? this.double() : this.scale > 0 ? this.scale * this.quanta(origin) : this.float()
         if (!Number.isFinite(v)) fail('a position is out of range')
         at.push(v)
       }
@@ -246,12 +263,12 @@
   }
 
   // { anew, gone: [id], appeared: [{ id, kind, x, y [, z] }], moved: [{ id, x, y [, z] }], touched: [{ id, kind }],
-  // fields: [{ id, values: { name: value } }] }, to be
+  // riding: [{ id, carrier, x, y [, z] }], fields: [{ id, values: { name: value } }] }, to be
   // applied in this order; reasons: why each of gone is, 0: out of view; where anew is true, all that was known before is forgotten first. A RangeError says what is wrong with other bytes. bytes: a Uint8Array.
   // A text that comes in parts is complete in the message of its last one, if the same `parts`, a Map, is given with all.
   function read(bytes, parts = new Map()) {
     if (bytes instanceof ArrayBuffer) bytes = new Uint8Array(bytes)
-    const r = new Reader(bytes), news = { anew: false, gone: [], reasons: [], appeared: [], moved: [], touched: [], fields: [] }
+    const r = new Reader(bytes), news = { anew: false, gone: [], reasons: [], appeared: [], moved: [], touched: [], riding: [], fields: [] }
     r.head()
     news.anew = r.anew
     const held = r.anew ? new Map() : new Map(parts)
@@ -272,10 +289,16 @@
       const kind = appears || touches ? r.kind() : undefined
       if (touches) news.touched.push({ id, kind })
       if (tag === TOUCHED) continue
-      const [x, y, z] = r.position(tag === MOVED_WIDE || tag === APPEARED_WIDE)
+      const { carrier, at: [x, y, z] } = r.place(tag === MOVED_WIDE || tag === APPEARED_WIDE)
       const it = appears ? { id, kind, x, y } : { id, x, y }
       if (z !== undefined) it.z = z
+      if (carrier !== undefined) {
+        const rides = carrier ? { id, carrier, x, y } : { id, carrier, x: 0, y: 0 }
+        if (z !== undefined) rides.z = carrier ? z : 0
+        news.riding.push(rides)
+      }
       if (appears) news.appeared.push(it)
+      else if (carrier) continue
       else if (tag === MOVED || tag === MOVED_TOUCHED || tag === MOVED_WIDE) news.moved.push(it)
     }
     if (r.at !== bytes.length) fail('bytes follow its last record')
@@ -284,7 +307,8 @@
     return news
   }
 
-  // What a client knows: `known` is a Map from ids to { id, kind, x, y [, z], fields: { name: value } }. A field that was
+  // What a client knows: `known` is a Map from ids to { id, kind, x, y [, z], carrier, fields: { name: value } }; with a
+  // carrier x, y [, z] is the offset from it. A field that was
   // never put is not sent: `defaults` says what it is.
   class Picture {
     constructor(defaults = {}) {
@@ -301,6 +325,11 @@
       for (const it of news.appeared) this.known.set(it.id, { ...it, fields: Object.assign(named(), this.defaults) })
       for (const it of news.moved) Object.assign(this.known.get(it.id) || {}, it)
       for (const it of news.touched) Object.assign(this.known.get(it.id) || {}, it)
+      for (const it of news.riding) {
+        const known = this.known.get(it.id) || {}
+        if (it.carrier) Object.assign(known, it)
+        else delete known.carrier
+      }
       for (const { id, values } of news.fields) Object.assign((this.known.get(id) || {}).fields || {}, values)
       return news
     }

@@ -35,6 +35,7 @@ function text(picture, bytes) {
   for (const it of news.appeared) parts.push(['a', it.id, signed(it.kind), ...place(it)])
   for (const it of news.moved) parts.push(['m', it.id, ...place(it)])
   for (const it of news.touched) parts.push(['t', it.id, signed(it.kind)])
+  for (const it of news.riding) parts.push(['r', it.id, it.carrier, ...place(it)])
   for (const it of news.fields) parts.push(['f', it.id, ...values(it.values)])
   return parts.map(part => part.join(',')).join(';') || 'nothing'
 }
@@ -42,7 +43,7 @@ function text(picture, bytes) {
 // A picture as spec/messages/README.md spells it.
 function pictured(known) {
   const rows = [...known.values()].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
-  return rows.map(it => [it.id, signed(it.kind), ...place(it), ...values(it.fields)].join(',')).join(';') || 'nothing'
+  return rows.map(it => [it.id, signed(it.kind), ...place(it), ...(it.carrier ? ['on' + it.carrier] : []), ...values(it.fields)].join(',')).join(';') || 'nothing'
 }
 
 let lines = 0, wrong = 0

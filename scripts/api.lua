@@ -53,6 +53,10 @@ local function read(path)
       end
     elseif block then
       block.owner, block.separator, block.name, block.params = line:match "^function ([%w_]+)([%.:])([%w_]+)%((.-)%)"
+      if line:find "^return function%(" then -- a file that is one function of its folder's module
+        block.owner, block.separator, block.name = path:match "([%w_]+)(/)([%w_]+)%.lua$"
+        block.separator = "."
+      end
       local constant = line:match "^(aoi%.[%w_]+) = nil"
       block.constant = constant
       blocks[#blocks + 1] = block

@@ -81,7 +81,8 @@ for _, path in ipairs(list "ls docs/*.md") do
 end
 add_named(FIRST)
 add_named(others)
-add("docs/api.md", "api.html", api.markdown(list "grep -rlE '^---@(class|param|alias)' lua | LC_ALL=C sort"))
+local ANNOTATED = "(grep -rlE '^---@(class|param|alias)' lua; echo lua/aoi/maps.lua) | LC_ALL=C sort"
+add("docs/api.md", "api.html", api.markdown(list(ANNOTATED)))
 add_named(LAST)
 
 -- Markdown to HTML ----------------------------------------------------------------------------------------------------
@@ -204,8 +205,11 @@ local function build(page)
   html = html:gsub('src="([^"]*)"', function(src) return 'src="' .. link(page, src) .. '"' end)
   html = html:gsub("<td>(.-)</td>", function(cell) -- figures stay on one line, text has room
     local text = plain(cell)
-    local class = text:find "^[%d.,:;/()* %%-]+$" and "figure" or #text > 24 and "text"
-    return class and ('<td class="%s">%s</td>'):format(class, cell)
+    local class = text:find "^[%d.,:;/()* %%-]+$" and "figure" or text:find "^▇" and "plot" or #text > 24 and "text"
+    cell = cell:gsub("<code>(.-)</code>", function(code) -- a phone breaks long names after these
+      return "<code>" .. code:gsub("[/_(.]%f[%w]", "%0<wbr>"):gsub("|", "|<wbr>") .. "</code>"
+    end)
+    return class and ('<td class="%s">%s</td>'):format(class, cell) or "<td>" .. cell .. "</td>"
   end)
   html = html:gsub("<table>", '<div class="wide"><table>'):gsub("</table>", "</table></div>")
   page.ids, page.body = ids, html
@@ -251,7 +255,7 @@ for _, page in ipairs(pages) do
 end
 write(folder .. "/style.css", layout.style)
 if playground then
-  write(folder .. "/playground.html", layout.playground(pages))
+  for html, text in pairs(layout.playgrounds(pages)) do write(folder .. "/" .. html, text) end
   run(("cp %s js/playground/run.js js/playground/playground.js %s"):format(quote(PLAYGROUND), quote(folder)))
 end
 write(folder .. "/search.js", "const sections = [\n" .. table.concat(index, ",\n") .. "\n];\n" .. layout.search)

@@ -3,7 +3,7 @@
 # is built once more, against that one's headers.
 #
 #   skynet   the service and three small services
-#   world    two processes on this machine, until the first one goes and the other hears of it
+#   world    two processes on this machine, until the second one goes and the first one goes on without it
 set -eu
 if [ -z "${SKYNET:-}" ]; then
   echo "set SKYNET to a built skynet: SKYNET=/path/to/skynet make example-$1"

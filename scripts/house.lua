@@ -5,7 +5,7 @@
 --   skynet        src/skynet, opened where skynet is used, is included by itself and src/lua/core.c alone
 --   base          src/base includes nothing of ours but base, and the types of aoi.h
 --   core          src/core includes nothing of src/engines, which it knows by core/engine.h, and nothing of
---                 src/sync and src/view, which it knows by core/layer_hook.h and core/observer_hook.h, nothing of
+--                 src/sync and src/view, which it knows by core/plugin_hook.h and core/observer_hook.h, nothing of
 --                 src/snapshot and src/journal, which stand on it
 --   tick          src/tick includes the core and base alone
 --   grid          src/grid includes core/space_records.h, core/parts.h, core/rule.h and base alone
@@ -105,7 +105,7 @@ for _, path in ipairs(c_files) do
     elseif starts(path, "src/core/") and starts(file, "src/engines/") then
       violation(path, "core", "includes %s: the core knows engines by core/engine.h", file)
     elseif starts(path, "src/core/") and starts(file, "src/sync/") then
-      violation(path, "core", "includes %s: the core knows synchronisers by core/layer_hook.h", file)
+      violation(path, "core", "includes %s: the core knows synchronisers by core/plugin_hook.h", file)
     elseif starts(path, "src/core/") and starts(file, "src/view/") then
       violation(path, "core", "includes %s: the core knows observers by core/observer_hook.h", file)
     elseif starts(path, "src/core/") and (starts(file, "src/snapshot/") or starts(file, "src/journal/")) then

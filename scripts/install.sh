@@ -91,3 +91,8 @@ if [ "$verb" = uninstall ]; then
     if [ -d "$top" ]; then find "$top" -depth -type d -exec rmdir {} \; 2>/dev/null || true; fi
   done
 fi
+if [ "$verb" = install ]; then
+  echo "module   $DESTDIR$LUADIR/aoi/, $DESTDIR$LIBDIR/aoi/core.so"
+  echo "program  $DESTDIR$PREFIX/bin/aoi"
+  echo "library  $DESTDIR$PREFIX/include/aoi*.h, $DESTDIR$PREFIX/lib/libaoi.*, pkgconfig/aoi.pc, cmake/aoi/"
+fi

@@ -20,7 +20,9 @@ done
 lint luacheck -q $lua
 lint clang-format --dry-run -Werror "$@"
 lint clang $CC_FLAGS -Werror -fsyntax-only $sources
-lint cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-  -Iinclude -Isrc --suppress=missingIncludeSystem $core
+# One configuration, that of this machine: all of those in the Lua headers take ten times as long.
+lint cppcheck -q --std=c11 -D__GNUC__=12 -D__ELF__=1 -D__SSE2__=1 -DLUA_VERSION_NUM=504 \
+  -D__BYTE_ORDER__=1234 -D__ORDER_LITTLE_ENDIAN__=1234 --inline-suppr \
+  --enable=warning,performance,portability --error-exitcode=1 -Iinclude -Isrc --suppress=missingIncludeSystem $core
 lint "$LUA" scripts/house.lua
 exit $status

@@ -6,7 +6,7 @@ const path = require('path')
 const { open } = require('../spec/viewer/browser.js')
 
 const [, , file, demo, folder] = process.argv
-const APP = 'aoiViewer.app', FRAME = 430, CAUGHT = 39, FLEES = 36, TYPE = process.argv[5] || '.webp'
+const APP = 'aoiViewer.app', FRAME = 430, SEEN = 9, FLEES = 11.2, TYPE = process.argv[5] || '.webp'
 
 const settle = page => page.eval('new Promise(done => setTimeout(done, 600))')
 
@@ -42,10 +42,10 @@ async function main() {
     }
     await page.go('file://' + path.resolve(demo))
     await page.until(`window.aoiViewer && aoiViewer.ready && ${APP}.fitted`, 60000)
-    await page.eval(`(a => { a.playing = false; a.seek_time(${CAUGHT}) })(${APP})`)
+    await page.eval(`(a => { a.playing = false; a.seek_time(${SEEN}) })(${APP})`)
     await settle(page)
     await shot(page, 'demo' + TYPE, { x: 0, y: 0, width: 1120, height: 640 })
-    await page.eval(`(a => { a.story.guided = false; a.seek_time(${FLEES}); a.select(1, 3); document.getElementById('legend').open = false })(${APP})`)
+    await page.eval(`(a => { a.story.guided = false; a.seek_time(${FLEES}); a.select(1, 3) })(${APP})`)
     await settle(page)
     await shot(page, 'walls' + TYPE, { x: 0, y: 0, width: 1120, height: 640 })
     if (page.errors.length) throw new Error(page.errors.join('\n'))

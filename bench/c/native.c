@@ -22,6 +22,7 @@
 #include <time.h>
 
 #include "aoi.h"
+#include "aoi_journal.h"
 
 #define TYPE_NAME "bench.player"
 

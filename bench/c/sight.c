@@ -249,7 +249,7 @@ static void client_views(double radius) {
         for (int i = 0; i < guards; i++) {
             aoi_entity e;
             aoi_enter(of[k], i, (double[3]){px[i], py[i], 0}, 1, &e);
-            if (aoi_sync_add(sync[k], e, &view, NULL) != AOI_OK) exit(1);
+            if (aoi_sync_add(sync[k], e, &view, 1, NULL) != AOI_OK) exit(1);
         }
     }
     for (int tick = 0; tick < TICKS; tick++) {

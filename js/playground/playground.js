@@ -2,8 +2,12 @@
 //
 //   pointer, buttons --> call(code) --> Lua: space, sight, things, walls --> one line of JSON: all that is drawn, events --> canvas
 'use strict'
+const WORDS = document.documentElement.lang.startsWith('zh')
+  ? '{ guard = "守卫", thief = "小偷", enter = "%s 进入 %s 的区域", leave = "%s 离开 %s 的区域" }'
+  : '{ guard = "guard", thief = "thief", enter = "%s enters the area of %s", leave = "%s leaves the area of %s" }'
 const PROGRAM = `
 local aoi = require "aoi"
+local WORDS = ${WORDS}
 things, walls, log, last = {}, {}, {}, 0
 local AREAS = {
   guard = function(shape)
@@ -13,8 +17,8 @@ local AREAS = {
     return 60
   end,
 }
-local function say(word) return function(w, t) log[#log + 1] = things[t].name .. word .. things[w].name end end
-local handlers = { enter = say(" enters the area of "), leave = say(" leaves the area of ") }
+local function say(sentence) return function(w, t) log[#log + 1] = sentence:format(things[t].name, things[w].name) end end
+local handlers = { enter = say(WORDS.enter), leave = say(WORDS.leave) }
 shape = "square"
 
 local function place(id)
@@ -52,7 +56,7 @@ function add(kind, x, y)
   last = last + 1
   local n = 0
   for _, thing in pairs(things) do if thing.kind == kind then n = n + 1 end end
-  things[last] = { kind = kind, name = kind .. " " .. n + 1, x = x, y = y, dx = (last * 7 % 5 - 2) * 0.6, dy = (last * 3 % 5 - 2) * 0.6 }
+  things[last] = { kind = kind, name = WORDS[kind] .. " " .. n + 1, x = x, y = y, dx = (last * 7 % 5 - 2) * 0.6, dy = (last * 3 % 5 - 2) * 0.6 }
   place(last)
 end
 
@@ -192,6 +196,12 @@ const wall_at = (x, y) => 1 + world.walls.findIndex(({ line: [x1, y1, x2, y2] })
   return Math.hypot(x1 + t * dx - x, y1 + t * dy - y) < 8
 })
 
+// Why the chosen guard sees a thing, or does not. A mouse points at it, a finger taps it.
+async function tell(thing) {
+  if (!thing || thing.id === chosen || !find(chosen)) return
+  document.getElementById('why').textContent = JSON.parse(await call(`return why(${chosen}, ${thing.id})`))
+}
+
 stage.style.touchAction = 'none'
 stage.addEventListener('pointerdown', event => {
   const at = place(event), thing = under(at)
@@ -204,18 +214,16 @@ stage.addEventListener('pointerdown', event => {
   dragged = thing.id
   stage.setPointerCapture(event.pointerId)
   draw()
+  tell(thing)
 })
-stage.addEventListener('pointermove', async event => {
+stage.addEventListener('pointermove', event => {
   const [x, y] = place(event)
   if (drawn) {
     drawn.splice(2, 2, x, y)
     return draw()
   }
   if (dragged) return update(`move(${dragged}, ${x}, ${y})`)
-  const thing = under([x, y])
-  if (thing && chosen && thing.id !== chosen && find(chosen)) {
-    document.getElementById('why').textContent = JSON.parse(await call(`return why(${chosen}, ${thing.id})`))
-  }
+  tell(under([x, y]))
 })
 stage.addEventListener('pointerup', () => {
   const line = drawn

@@ -285,7 +285,7 @@
       }
       const at = [world.x[s], world.y[s]].concat(world.dimensions === 3 ? [world.z[s]] : []).map(V.short).join(', ')
       const name = this.story.name(watcher)
-      let html = `<h2>${name === undefined ? 'Entity' : escape(name) + ', entity'} ${escape(watcher)} <small>kind ${V.kindText(world.kinds[s])}, at ${at}</small></h2>`
+      let html = `<h2>${name === undefined ? `Entity ${escape(watcher)}` : escape(name)} <small>kind ${V.kindText(world.kinds[s])}, at ${at}</small></h2>`
       html += this.fields_text(watcher) + this.looks_text(watcher)
       const nodes = world.nodes_of(watcher)
       if (target !== undefined && !nodes.length) html += '<p>It has no node, so it sees nothing.</p>'
@@ -294,7 +294,7 @@
         if (target !== undefined) {
           const e = this.explain(it, target)
           html += `<p class="why${e.sees ? ' sees' : ''}">${e.sees ? 'Sees' : 'Does not see'} ${link(target)}: <b>${e.why}</b>. ` +
-            `${escape(e.reason || '')}${e.rounded ? ' <small>By positions rounded for the stream.</small>' : ''}<code>${escape(e.text)}</code></p>`
+            `${escape(e.reason || '')}${e.rounded ? ' <small>By positions rounded for the stream.</small>' : ''}${this.rec.story ? '' : `<code>${escape(e.text)}</code>`}</p>`
         }
         html += `<p class="ids">${escape(V.nodeText(it.node))}${it.label ? ` <b>${escape(it.label)}</b>` : ''}, ${escape(V.areaText(it.area))}, mask ${V.maskText(it.mask)}${V.layersText(it.layers)}: <b>sees ${ids.length}</b> ` +
           `${this.ids_text(ids)}</p>`
@@ -367,7 +367,7 @@
         if (!takes(i)) continue
         const e = events.at(i)
         rows.push(`<li data-i="${i}"><span class="t">${frames[e.frame] ? V.short(frames[e.frame].time) : ''}</span>` +
-          `<span class="${e.kind ? 'enter' : 'leave'}">${escape(named(e.watcher))} ${e.kind ? 'sees' : 'loses'} ${escape(named(e.target))}</span>` +
+          `<span class="${e.kind ? 'enter' : 'leave'}">${escape(named(e.watcher))} ${['loses', 'sees', '', 'is crossed by'][e.kind]} ${escape(named(e.target))}</span>` +
           `<small>${escape(V.nodeText(e.node))}${this.label_of(e)}</small></li>`)
       }
       $('list').innerHTML = rows.join('')
@@ -417,7 +417,7 @@
       const end = rec.at < rec.last ? rec.events.begin[rec.at + 1] : rec.events.count
       for (let i = rec.events.begin[was + 1]; i < end; i++) {
         const e = rec.events.at(i), s = rec.world.slots.get(e.target)
-        if (s === undefined || e.kind === 2) continue
+        if (s === undefined || e.kind > 1) continue
         if (!this.map.flash(rec.world.x[s], rec.world.y[s], e.kind === 1, now)) return
       }
     }
@@ -475,7 +475,7 @@
         this.cuts = nodes.flatMap(it => this.cuts_of(it))
       }
       for (const it of nodes) {
-        map.draw_area(it, map.sx[s], map.sy[s], true)
+        map.draw_area(world, it, map.sx[s], map.sy[s], true)
         map.draw_lines(world, s, this.sees.get(it) || [], map.colors.see, false)
       }
       map.draw_cuts(s, this.cuts)

@@ -124,18 +124,27 @@
     if (outside) head = c.byte()
     const fixed = head === 14
     if (fixed) head = c.byte()
+    if (head === 15) head = c.byte() // crosses
+    const offset = head === 22 ? doubles(c, dimensions) : [0, 0, 0] // by which it stands off its owner
+    if (head === 22) head = c.byte()
     const area = { shape: SHAPES[head & 7] || fail('a shape is unknown') }, simple = (head & 7) < 2, { shape } = area
+    area.offset = offset
     const it = { area, outside, fixed, silent: (head & 8) > 0, keeps: (head & 32) > 0, label }
     it.mask = head & 16 ? BigInt(c.varint()) : ALL
     it.layers = head & 128 ? BigInt(c.varint()) : undefined
+    let corners, rings
     if (shape === 'box') area.extents = doubles(c, dimensions)
-    else if (shape === 'polygon') area.points = doubles(c, 2 * c.byte())
+    else if (shape === 'polygon') corners = c.varint(), rings = c.varint()
     else area.radius = c.double()
     if (shape === 'sector') [area.facing, area.angle] = doubles(c, 2)
     if (!simple && shape !== 'box') area.half_height = shape === 'cylinder' || head & 64 ? c.double() : Infinity
     const grown = it.keeps ? c.double() : 0
     if (simple) area.keep = it.keeps ? grown : area.radius
     else area.margin = grown
+    if (shape === 'polygon') {
+      const counts = rings ? Array.from({ length: rings }, () => c.varint()) : [corners]
+      area.rings = counts.map(n => doubles(c, 2 * n))
+    }
     return it
   }
 
@@ -190,9 +199,10 @@
   }
 
   // Calls take(enters, watcher, target, node) for each; returns how many more there were.
+  // Calls take(kind, watcher, target, node): kind 1 enter, 0 leave, 3 a crossing.
   function readEvents(bytes, block, take) {
     const c = cursor(bytes, block), n = c.varint(), dropped = c.varint()
-    for (let i = 0; i < n; i++) take(c.byte() === 1, c.id(), c.id(), c.id())
+    for (let i = 0; i < n; i++) take([0, 1, 0, 3][c.byte()], c.id(), c.id(), c.id())
     return dropped
   }
 

@@ -18,7 +18,7 @@
     }
   }
 
-  const MANY = 1500, MOST_LINES = 2000, FLASH_MS = 700, MOST_FLASHES = 400, FLASH_STEPS = 12
+  const MANY = 1500, MOST_LINES = 2000, MOST_SHADOWS = 200, FLASH_MS = 700, MOST_FLASHES = 400, FLASH_STEPS = 12
 
   const packed = css => { // 0xAABBGGRR, as the bytes of an image stand in memory
     const n = parseInt(css.slice(1), 16)
@@ -167,7 +167,10 @@
 
     // ---- above ------------------------------------------------------------------------------------------------------
 
-    clear_above() { this.a.clearRect(0, 0, this.width, this.height) }
+    clear_above() {
+      this.a.clearRect(0, 0, this.width, this.height)
+      this.texts = []
+    }
 
     // A line every 1, 2 or 5 times a power of ten, and what that is.
     draw_scale() {
@@ -205,15 +208,57 @@
           break
         }
         case 'polygon':
-          for (let i = 0; i < area.points.length; i += 2) c.lineTo(px + area.points[i] * k, py - area.points[i + 1] * k)
-          c.closePath()
+          for (const ring of area.rings) {
+            c.moveTo(px + ring[0] * k, py - ring[1] * k)
+            for (let i = 2; i < ring.length; i += 2) c.lineTo(px + ring[i] * k, py - ring[i + 1] * k)
+            c.closePath()
+          }
           break
         default: c.arc(px, py, r, 0, 7)
       }
     }
 
-    // `faint`: one of many, of that opacity; `lit`: it sees something.
-    draw_area(it, px, py, strong, faint = 0.35, lit = false) {
+    // What no wall of `lines` hides from a place, as a path: rays to the ends of walls and just beside them, and around.
+    path_of_sight(lines, px, py) {
+      const c = this.a, far = 1e5, angles = []
+      const near = lines.map(([ax, ay, bx, by]) => [this.screen_x(ax) - px, this.screen_y(ay) - py, this.screen_x(bx) - px, this.screen_y(by) - py])
+      for (let i = 0; i < 16; i++) angles.push(i * Math.PI / 8 - Math.PI)
+      for (const [ax, ay, bx, by] of near)
+        for (const at of [Math.atan2(ay, ax), Math.atan2(by, bx)]) angles.push(at - 1e-4, at, at + 1e-4)
+      c.beginPath()
+      for (const angle of angles.sort((a, b) => a - b)) {
+        const dx = Math.cos(angle), dy = Math.sin(angle)
+        let t = far
+        for (const [ax, ay, bx, by] of near) {
+          const ex = bx - ax, ey = by - ay, d = dx * ey - dy * ex, s = (ax * dy - ay * dx) / d, at = (ax * ey - ay * ex) / d
+          if (d !== 0 && s >= 0 && s <= 1 && at >= 0 && at < t) t = at
+        }
+        c.lineTo(px + t * dx, py + t * dy)
+      }
+      c.closePath()
+    }
+
+    // The shut walls of a sight; none, if there are so many that the picture would be late.
+    lines_of(world, sight) {
+      const lines = []
+      for (const it of sight === undefined ? [] : world.walls.values()) if (it.walls === sight && !it.open) lines.push(it.line)
+      return lines.length > MOST_SHADOWS ? [] : lines
+    }
+
+    // `faint`: one of many, of that opacity; `lit`: it sees something. Walls of `world` cut it off.
+    draw_area(world, it, px, py, strong, faint = 0.35, lit = false) {
+      const [ox, oy] = it.area.offset
+      const lines = it.area.radius === Infinity ? [] : this.lines_of(world, it.walls)
+      this.a.save()
+      if (lines.length) {
+        this.path_of_sight(lines, px, py)
+        this.a.clip()
+      }
+      this.draw_whole_area(it, px + ox * this.scale, py - oy * this.scale, strong, faint, lit)
+      this.a.restore()
+    }
+
+    draw_whole_area(it, px, py, strong, faint, lit) {
       const c = this.a, a = it.area
       if (a.radius === Infinity) return
       c.strokeStyle = c.fillStyle = lit ? this.colors.leave : this.colors.area
@@ -241,7 +286,7 @@
         const s = world.slots.get(it.owner)
         if (s === undefined || !this.on_canvas(this.sx[s], this.sy[s], this.scale * 1e4)) continue
         if (most-- === 0) return
-        this.draw_area(it, this.sx[s], this.sy[s], false, faint, lit.has(it))
+        this.draw_area(world, it, this.sx[s], this.sy[s], false, faint, lit.has(it))
       }
     }
 
@@ -325,15 +370,21 @@
       c.globalAlpha = 1
     }
 
-    // A name under an entity, small.
+    // A name under an entity, small; names of several on one spot stand below each other.
     draw_text(world, id, text, r) {
-      const s = world.slots.get(id), c = this.a
+      const s = world.slots.get(id), c = this.a, k = this.ratio
       if (s === undefined) return
       c.fillStyle = this.colors.text
-      c.font = `${11 * this.ratio}px system-ui, sans-serif`
-      c.textAlign = 'center'
-      c.fillText(text, this.sx[s], this.sy[s] + r + 12 * this.ratio)
-      c.textAlign = 'left'
+      c.font = `${11 * k}px system-ui, sans-serif`
+      const w = c.measureText(text).width, x = this.sx[s] - w / 2
+      c.fillText(text, x, this.free(x, this.sy[s] + r + k, w, 13 * k, 13 * k) + 11 * k)
+    }
+
+    // Where a text goes: at y, or so many steps farther, that it covers none of those before it.
+    free(x, y, w, h, step) {
+      while (this.texts.some(b => x < b.x + b.w && b.x < x + w && y < b.y + b.h && b.y < y + h)) y += step
+      this.texts.push({ x, y, w, h })
+      return y
     }
 
     // What an entity says.
@@ -341,7 +392,8 @@
       const s = world.slots.get(id), c = this.a, k = this.ratio
       if (s === undefined) return
       c.font = `600 ${13 * k}px system-ui, sans-serif`
-      const w = c.measureText(text).width + 14 * k, x = this.sx[s] - w / 2, y = this.sy[s] - r - 30 * k
+      const w = c.measureText(text).width + 14 * k, x = this.sx[s] - w / 2
+      const y = this.free(x, this.sy[s] - r - 30 * k, w, 28 * k, -15 * k)
       c.fillStyle = this.colors.text
       c.beginPath()
       c.roundRect(x, y, w, 22 * k, 8 * k)

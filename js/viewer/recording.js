@@ -93,7 +93,7 @@
         const key = column.a[i]
         if (decided.has(key)) continue
         decided.add(key)
-        if (this.kind.a[i]) take(key)
+        if (this.kind.a[i] % 3) take(key) // what crosses is not seen
       }
     }
 
@@ -117,7 +117,7 @@
       const map = this.node_numbers[this.numbers.get(owner)], n = map && map.get(node), t = this.numbers.get(target)
       if (n === undefined || t === undefined) return false
       for (let i = this.last_of_node[n]; i >= 0; i = this.of_node.a[i])
-        if (this.frame.a[i] <= frame && this.target.a[i] === t) return this.kind.a[i] > 0
+        if (this.frame.a[i] <= frame && this.target.a[i] === t) return this.kind.a[i] % 3 > 0
       return false
     }
   }
@@ -179,7 +179,7 @@
         if (b.type === 'C') this.sent[frame] += b.end - b.at
         if (b.type === 'W') this.walled = true
         if (b.type === 'E') {
-          this.events.dropped += V.readEvents(b.bytes, b, (enters, w, t, n) => this.events.add(frame, enters ? 1 : 0, w, t, n))
+          this.events.dropped += V.readEvents(b.bytes, b, (kind, w, t, n) => this.events.add(frame, kind, w, t, n))
         } else if (b.type === 'G' || b.type === 'P') this.know(b.type === 'P' ? V.readName(b.bytes, b) : '')
       }
       this.bytes += this.open.bytes

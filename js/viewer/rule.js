@@ -12,17 +12,21 @@
   const inHeight = (dims, w, t, half) => dims < 3 || inside(w.z, t.z, half)
 
   function inPolygon(a, w, t) {
-    const p = a.points, n = p.length, dx = t.x - w.x, dy = t.y - w.y
+    const dx = t.x - w.x, dy = t.y - w.y
     let is = false
-    for (let i = 0, j = n - 2; i < n; j = i, i += 2) {
-      const xi = p[i], yi = p[i + 1], xj = p[j], yj = p[j + 1]
-      if ((yi > dy) !== (yj > dy) && dx < (xj - xi) * (dy - yi) / (yj - yi) + xi) is = !is
-    }
+    for (const p of a.rings)
+      for (let i = 0, n = p.length, j = n - 2; i < n; j = i, i += 2) {
+        const xi = p[i], yi = p[i + 1], xj = p[j], yj = p[j + 1]
+        if ((yi > dy) !== (yj > dy) && dx < (xj - xi) * (dy - yi) / (yj - yi) + xi) is = !is
+      }
     return is
   }
 
+  const NOWHERE = [0, 0, 0], standsOff = a => (a.offset || NOWHERE).some(v => v !== 0)
+
   // Inside the area, or, with `grown`, inside the area that it is lost beyond; by a target of this extent.
-  function holds(dims, a, w, t, extent, grown) {
+  function holds(dims, a, owner, t, extent, grown) {
+    const [ox, oy, oz] = a.offset || NOWHERE, w = { x: owner.x + ox, y: owner.y + oy, z: owner.z + (oz || 0) }
     const wide = grown ? a.margin : 0, r = (grown && a.keep !== undefined ? a.keep : a.radius + (wide || 0)) + extent
     const far = half => half + wide + extent
     switch (a.shape) {
@@ -98,7 +102,8 @@
     return /^-?\d+$/.test(s) ? s + '.0' : s
   }
 
-  const short = v => (Number.isFinite(v) ? String(Number(v.toPrecision(6))) : '∞')
+  // Four digits, and all those before the point.
+  const short = v => (Number.isFinite(v) ? String(Math.abs(v) < 1000 ? Number(v.toPrecision(4)) : Math.round(v)) : '∞')
   const signed = big => BigInt.asIntN(64, BigInt(big)).toString()
   const kindText = big => '0x' + BigInt.asUintN(64, BigInt(big)).toString(16)
 
@@ -106,31 +111,35 @@
 
   function areaText(a) {
     const m = a.margin > 0 ? `, margin ${short(a.margin)}` : a.keep > a.radius ? `, leaves at ${short(a.keep)}` : ''
-    const h = a.half_height < Infinity ? `, ±${short(a.half_height)} high` : ''
+    const h = (a.half_height < Infinity ? `, ±${short(a.half_height)} high` : '') +
+      (standsOff(a) ? `, offset ${a.offset.map(short).join(', ')}` : '')
     switch (a.shape) {
-      case 'box': return `box ${a.extents.slice(0, 2).map(short).join(' × ')}${m}`
-      case 'polygon': return `polygon of ${a.points.length / 2} corners${h}`
+      case 'box': return `box ${a.extents.slice(0, 2).map(short).join(' × ')}${h}${m}`
+      case 'polygon': {
+        const corners = a.rings.reduce((n, ring) => n + ring.length / 2, 0)
+        return `polygon of ${corners} corners${a.rings.length > 1 ? ` in ${a.rings.length} rings` : ''}${h}`
+      }
       case 'sector': return `sector of ${short(a.angle * 180 / Math.PI)}°, radius ${short(a.radius)}${h}${m}`
       default: return `${a.shape}, radius ${short(a.radius)}${h}${m}`
     }
   }
 
-  // The distance that decides, in the measure of the shape: of squares and boxes along the axis that is the nearest to
+  // The distance that decides, from where the area stands, in the measure of the shape: of squares and boxes along the axis that is the nearest to
   // its border or the farthest beyond, of cylinders the height where that is it.
   function measure(e, a) {
-    const axes = ['x', 'y', 'z'].filter(k => e.high || k !== 'z')
+    const axes = ['x', 'y', 'z'].filter(k => e.high || k !== 'z'), offset = a.offset || NOWHERE
     const half = k => (a.shape === 'box' ? a.extents[axes.indexOf(k)] : a.radius)
-    const beyond = k => Math.abs(e['d' + k]) - half(k)
-    const flat = Math.sqrt(e.dx * e.dx + e.dy * e.dy)
+    const [dx, dy, dz] = axes.map((k, i) => e['d' + k] - offset[i]), away = k => Math.abs({ x: dx, y: dy, z: dz }[k])
+    const beyond = k => away(k) - half(k), flat = Math.sqrt(dx * dx + dy * dy)
     switch (a.shape) {
       case 'square':
       case 'box': {
         const axis = axes.reduce((best, k) => (beyond(k) > beyond(best) ? k : best))
-        return `${short(Math.abs(e['d' + axis]))} away along ${axis}`
+        return `${short(away(axis))} away along ${axis}`
       }
-      case 'circle': return `${short(e.distance)} away`
+      case 'circle': return `${short(Math.sqrt(dx * dx + dy * dy + (dz || 0) * (dz || 0)))} away`
     }
-    if (e.high && Math.abs(e.dz) > a.half_height) return `${short(Math.abs(e.dz))} ${e.dz > 0 ? 'above' : 'below'}`
+    if (e.high && Math.abs(dz) > a.half_height) return `${short(Math.abs(dz))} ${dz > 0 ? 'above' : 'below'}`
     return `${short(flat)} away`
   }
 
@@ -151,7 +160,8 @@
     }
   }
 
-  const looksText = e => (e.extent > 0 ? `, extent ${luaNumber(e.extent)}` : '') +
+  const looksText = (e, a) => (e.extent !== 0 ? `, extent ${luaNumber(e.extent)}` : '') +
+    (standsOff(a) ? `, offset ${a.offset.map(luaNumber).join(', ')}` : '') +
     (e.why === 'layers' ? `, layers ${signed(e.layers)} of it and ${signed(e.node_layers)} of the node` : '')
 
   // The explanation of Space:explain for a node of a world, with its sentence in `text` and plain words in `reason`.
@@ -178,7 +188,7 @@
     }
     const high = world.dimensions === 3 ? `, dz ${luaNumber(e.dz || 0)}` : ''
     const figures = e.distance === undefined ? '' : ` (${it.outside ? 'outside of a ' : ''}${it.area.shape}, dx ${luaNumber(e.dx)}, dy ${luaNumber(e.dy)}${high}, ` +
-      `distance ${luaNumber(e.distance)}, kind ${signed(e.kind)}, mask ${signed(it.mask)}${looksText(e)})` + (e.wall ? `, by wall ${e.wall.id} at ${luaNumber(e.wall.x)}, ${luaNumber(e.wall.y)}` : '')
+      `distance ${luaNumber(e.distance)}${it.area.shape === 'sector' ? `, facing ${luaNumber(it.area.facing)}` : ''}, kind ${signed(e.kind)}, mask ${signed(it.mask)}${looksText(e, it.area)})` + (e.wall ? `, by wall ${e.wall.id} at ${luaNumber(e.wall.x)}, ${luaNumber(e.wall.y)}` : '')
     const label = it && it.label ? ` '${it.label}'` : ''
     e.text = `Node ${node}${label} of entity ${owner} ${e.sees ? 'sees' : 'does not see'} entity ${target}: ${e.why}${figures}.`
     return e

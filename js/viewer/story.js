@@ -60,7 +60,6 @@
       $('caption').hidden = !tale.captions
       $('caption').textContent = ''
       $('legend').hidden = !rec.story
-      $('legend').open = innerWidth > 700
       const rows = (tale.kinds || []).map((text, bit) => `<li><i style="background:var(--kind-${bit % V.KINDS})"></i>${V.escape(text)}</li>`)
       if (tale.areas) rows.push('<li><i class="cone"></i>area; filled: it sees something</li>')
       rows.push('<li><i class="see"></i>the chosen one sees</li><li><i class="seen"></i>sees the chosen one</li>')
@@ -74,8 +73,15 @@
       const caption = latest(this.tale.captions, time)
       if (caption === this.caption) return
       this.caption = caption
-      $('caption').textContent = caption ? caption.text : ''
+      $('caption').textContent = caption ? this.filled(caption.text) : ''
       if (this.guided && caption && caption.watch !== undefined) this.app.select(caption.watch, caption.target)
+    }
+
+    // {events}, {bytes}, {raw} of a caption: events so far, what the client was sent, what all positions would have taken.
+    filled(text) {
+      const { rec } = this.app, { at, events, sent, world } = rec
+      const figures = { events: events.begin[at + 1] ?? events.count, bytes: sent[at], raw: RAW_BYTES * world.count * at }
+      return text.replace(/\{(\w+)\}/g, (whole, name) => (name in figures ? Math.round(figures[name]).toLocaleString('en') : whole))
     }
 
     // Above a map: names where few have one, and what somebody says.
@@ -113,7 +119,7 @@
       map.draw_entities(client)
       map.clear_above()
       const s = client.slots.get(id)
-      for (const it of nodes.values()) if (it.owner === id && it.silent && s !== undefined) map.draw_area(it, map.sx[s], map.sy[s], true)
+      for (const it of nodes.values()) if (it.owner === id && it.silent && s !== undefined) map.draw_area(rec.world, it, map.sx[s], map.sy[s], true)
       map.draw_walls(rec.world)
       this.draw_names(map, client, app.time)
       this.show_bytes(now, client.slots.has(id) ? client.count - 1 : known)

@@ -4,6 +4,12 @@
 (function (V) {
   'use strict'
 
+  // A time as exact as a hundredth of what is shown.
+  function rounded(time, span) {
+    const places = Math.max(0, 2 - Math.floor(Math.log10(span || 1)))
+    return String(Number(time.toFixed(places)))
+  }
+
   class Timeline {
     constructor(canvas, on_seek) {
       this.canvas = canvas
@@ -107,7 +113,7 @@
       c.fillStyle = colors.dim
       c.font = `${10 * ratio}px system-ui, sans-serif`
       for (let k = 0; k <= 4; k++) {
-        const label = V.short(this.from + (this.to - this.from) * k / 4)
+        const label = rounded(this.from + (this.to - this.from) * k / 4, this.to - this.from)
         c.textAlign = k === 0 ? 'left' : k === 4 ? 'right' : 'center'
         c.fillText(label, (k === 0 ? 3 : k === 4 ? width - 3 : width * k / 4), 10 * ratio)
       }

@@ -5,11 +5,10 @@
 
 local aoi = require "aoi"
 local core = require "aoi.core.helpers"
+local got = require "aoi.got"
 local sorted_keys = require "aoi.sorted_keys"
 
-local checks = {}
-
-local function got(value) return value == nil and "no value" or type(value) end
+local checks = { FARTHEST = 2 ^ 50 } -- of places and lengths, as in a space
 
 --- Raises "bad argument #n to 'name' (words)".
 -- @param level as for `error`, counted from the caller of this function; 2 without it
@@ -39,11 +38,12 @@ end
 -- @param level as for `error`, counted from the caller of this function; 3 without it
 function checks.id(id, n, name, level)
   if type(id) ~= "number" then fail(n, name, ("integer expected, got %s"):format(got(id)), level or 3) end
-  if not checks.is_integer(id) then fail(n, name, "number has no integer representation", level or 3) end
+  if checks.is_integer(id) then return end
+  fail(n, name, ("number has no integer representation: %.14g"):format(id), level or 3)
 end
 
 --- An id as exact text: `tostring` rounds large ones where Lua has no integers.
-function checks.spell(id) return (math.type and math.type(id) == "integer" and "%d" or "%.0f"):format(id) end
+checks.spell = core.spell
 
 --- Expects the id of an entity that is in the space.
 function checks.entity(space, id, n, name)
@@ -67,7 +67,7 @@ function checks.options(options, types, n, name, level)
     if not types[key] then
       fail(n, name, checks.unknown("option", key, types), level + 1)
     elseif type(value) ~= types[key] then
-      fail(n, name, ("bad value for option '%s': %s expected, got %s"):format(key, types[key], type(value)), level + 1)
+      fail(n, name, ("bad value for option '%s': %s expected, got %s"):format(key, types[key], got(value)), level + 1)
     end
   end
   return options
@@ -91,10 +91,10 @@ function checks.finite(value, n, name)
   fail(n, name, "finite number expected, got " .. what, 3)
 end
 
---- Expects no argument at this place.
+--- Expects no argument at this place. `cure`: what follows in the error, nil for nothing.
 -- @param level as for `error`, counted from the caller of this function; 2 without it
-function checks.nothing(value, n, name, level)
-  if value ~= nil then fail(n, name, "nothing expected, got " .. type(value), (level or 2) + 1) end
+function checks.nothing(value, n, name, level, cure)
+  if value ~= nil then fail(n, name, "nothing expected, got " .. type(value) .. (cure or ""), (level or 2) + 1) end
 end
 
 --- Expects an open space.
@@ -157,14 +157,14 @@ function checks.buffer(buf, n, name)
   if buf ~= nil and type(buf) ~= "table" then fail(n, name, "table expected, got " .. type(buf), 3) end
 end
 
---- Calls f(is_enter, watcher, target, node) for each of the n events that `space:drain` returned in a flat array.
+--- Calls f(kind, watcher, target, node, i) for each of the n events that `space:drain` returned in a flat array.
 function checks.each_event(buf, n, name, f)
   if type(buf) ~= "table" then fail(1, name, "table expected, got " .. got(buf), 3) end
   if type(n) ~= "number" then fail(2, name, "number expected, got " .. got(n), 3) end
   local whole = n % 1 == 0 and n >= 0 and (n == 0 or rawget(buf, 4 * n) ~= nil)
   for i = 1, whole and 4 * n or 0 do whole = whole and type(buf[i]) == "number" end
   if not whole then fail(2, name, ("%.14g events of four values expected in the array"):format(n), 3) end
-  for i = 1, 4 * n, 4 do f(buf[i] == aoi.ENTER, buf[i + 1], buf[i + 2], buf[i + 3]) end
+  for i = 1, 4 * n, 4 do f(buf[i], buf[i + 1], buf[i + 2], buf[i + 3], (i + 3) / 4) end
 end
 
 --- end_list(list, n): sets the item behind the nth to nil. A table that is filled again may hold items of an earlier,
@@ -177,6 +177,9 @@ function checks.life(space, id)
   if type(space) == "userdata" then return core.life(space, id) end
   return space:has(id) or nil
 end
+
+--- Whether a value is an open sight of the space.
+function checks.is_sight(space, value) return type(space) == "userdata" and core.is_sight(space, value) end
 
 --- The error of `near` for this area at a place, by default the origin; nil if there is none.
 function checks.near_fault(space, area, x, y, z)

@@ -161,14 +161,18 @@ end
 -- The fields of an area in a fixed order, as `circle, radius 5, mask 1`.
 local function area_text(area)
   local words = { area.shape or "square" }
-  for _, name in ipairs { "radius", "keep", "extents", "half_height", "facing", "angle", "margin", "mask", "layers" } do
+  for _, name in ipairs { "radius", "keep", "extents", "half_height", "facing", "angle", "margin", "offset",
+    "mask", "layers" } do
     local value = area[name]
     if type(value) == "table" then value = table.concat(value, " x ") end
     if value ~= nil and not (name == "mask" and value == -1) then
       words[#words + 1] = ("%s %s"):format(name, type(value) == "number" and ("%.14g"):format(value) or value)
     end
   end
-  if area.points then words[#words + 1] = ("%d corners"):format(#area.points / 2) end
+  local corners = #(area.points or {}) / 2
+  for _, ring in ipairs(area.rings or {}) do corners = corners + #ring / 2 end
+  if corners > 0 then words[#words + 1] = ("%d corners"):format(corners) end
+  if area.rings then words[#words] = ("%s in %d rings"):format(words[#words], #area.rings) end
   return table.concat(words, ", ")
 end
 

@@ -1,6 +1,9 @@
--- aoi: area of interest for game servers. The core is C; the layers on top of it (aoi.*) are required by name.
+-- aoi: area of interest for game servers. The core is C; the modules on top of it (aoi.*) are required by name.
 local ok, core = pcall(require, "aoi.core")
-if ok then return core end
+if ok then
+  require "aoi.explanation"
+  return core
+end
 
 -- A core that was built for another Lua is found but does not load: the dynamic linker names a symbol that this Lua
 -- does not have, or the check of versions fails.

@@ -9,13 +9,10 @@ local checks = require "aoi.checks"
 local core = require "aoi.core"
 local read_file = require "aoi.read_file"
 
-local journal = {}
+local journal = core.journal -- with `record` and `cursor`, which are written in C
 
 local MARK_BYTES = 9 -- size of a mark's record
 local MOST_FRAMES, MOST_FRAME_BYTES, FRAME_CALLS = 48, 64 * 2 ^ 20, 20000
-
---- Records a space from now on. docs/journal.md describes the format and its uses.
-journal.record = core.journal.record
 
 local Player = {}
 Player.__index = Player
@@ -131,7 +128,7 @@ local TYPES = { engine = "string", handlers = "function" }
 
 -- Returns nil and the reason if the bytes are no journal; an error raised by `handlers` is raised unchanged.
 local function player_of(bytes, options)
-  local cursor, why = core.journal.cursor(bytes, options.handlers, options.engine)
+  local cursor, why = journal.cursor(bytes, options.handlers, options.engine)
   if not cursor then return nil, why end
   local times, places = cursor:marks()
   local space
@@ -143,32 +140,42 @@ local function player_of(bytes, options)
   }, Player)
 end
 
--- Returns open(source, options), a player, for the function `name`, or raises an error for its caller: so no tail call.
+-- Checks the arguments of the function `name` for its caller, and returns open(source, options).
 local function checked(name, open, source, options, none)
   checks.type(source, "string", 1, name, 3)
   checks.nothing(none, 3, name, 3)
   options = checks.options(options, TYPES, 2, name, 3)
   checks.engine(options.engine, 2, name, 3)
-  local player, why = open(source, options)
+  return open(source, options)
+end
+
+local function must(player, why)
   if not player then error(why, 3) end
   return player
 end
 
---- As `read`, for a journal that is given as a string.
-function journal.open(bytes, options, none)
-  return (checked("open", player_of, bytes, options, none))
-end
-
---- As `read`, for the command and the viewer: returns nil and the reason if the file is no journal or cannot be read.
-function journal.try(path, options)
+local function player_in(path, options)
   local bytes, why = read_file(path)
   if not bytes then return nil, "cannot read the journal: " .. why end
   return player_of(bytes, options)
 end
 
+-- None of these has a tail call: an error is for the caller, whose place it has.
+
+--- As `read`, for a journal that is given as a string.
+function journal.open(bytes, options, none)
+  return (must(checked("open", player_of, bytes, options, none)))
+end
+
+--- As `read`, but returns nil and the reason if the file is no journal or cannot be read.
+function journal.try(path, options, none)
+  local player, why = checked("try", player_in, path, options, none)
+  return player, why
+end
+
 --- Reads a journal from a file. Returns a player; `player.space` has the state at the beginning of the journal.
 function journal.read(path, options, none)
-  return (checked("read", journal.try, path, options, none))
+  return (must(checked("read", player_in, path, options, none)))
 end
 
 return journal

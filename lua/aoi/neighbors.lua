@@ -20,6 +20,7 @@
 -- its node, and every other reference to it is weak, so that it is collected when its entity leaves; `held` keeps the
 -- records of watchers with targets until their last event.
 
+local aoi = require "aoi"
 local checks = require "aoi.checks"
 local reserved = require "aoi.reserved"
 
@@ -171,7 +172,7 @@ local function watcher_of(self, id)
 end
 
 -- The host may have added or removed a client by itself.
-local function is_client(self, id) return (pcall(self.clients.node, self.clients, id)) end
+local function is_client(self, id) return self.clients:explain(id, id).why ~= "no client" end
 
 local function make_client(self, id, watcher)
   self.late[id] = nil
@@ -426,8 +427,8 @@ end
 ---@param n integer how many events
 function Neighbors:dispatch(buf, n)
   checks.self(self, Neighbors, "dispatch", "near:dispatch(buf, n)")
-  checks.each_event(buf, n, "dispatch", function(is_enter, id, target, node)
-    local watcher = self.by_node[node]
+  checks.each_event(buf, n, "dispatch", function(kind, id, target, node)
+    local watcher, is_enter = self.by_node[node], kind == aoi.ENTER
     if not watcher then return end
     if is_enter == (watcher.list.at[target] ~= nil) then
       checks.fail(1, "dispatch", ("entity %s is %s in the list of %s: each event is dispatched once"):format(

@@ -47,7 +47,7 @@ function reserved.entity(space, x, y, z)
   return id
 end
 
---- Whether the id of a node, or of an entity, was made by a layer of the space from which this one was loaded.
+--- Whether the id of a node, or of an entity, was made by a module of the space from which this one was loaded.
 function reserved.is_old_node(space, node) return node <= FIRST and node >= counter_of(space).old_node end
 function reserved.is_old_entity(space, id) return id <= FIRST and id >= counter_of(space).old_entity end
 

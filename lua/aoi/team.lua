@@ -217,13 +217,11 @@ function team.new(space, handlers, none)
   }, Sight)
   self.in_bush = new_bush_handlers(self)
   if handlers.sight ~= nil then -- the teams have a sight of their own with the same walls: Sight:tick ticks it
-    local fault, own, argument = checks.fault(sights.new, space, { walls = handlers.sight })
-    if argument then
+    if not checks.is_sight(space, handlers.sight) then
       local words = "bad value for option 'sight' (an open sight of the same space expected, got %s)"
       checks.fail(2, "new", words:format(tostring(handlers.sight)))
     end
-    if fault then error(fault, 0) end
-    self.sight = own
+    self.sight = sights.new(space, { walls = handlers.sight })
   end
   return self
 end
@@ -251,7 +249,7 @@ function Sight:add(name, id, area)
   if node_of(self, side, id) then
     checks.fail(2, "add", ("entity %s watches for that team already"):format(checks.spell(id)))
   end
-  local valid = type(area) == "number" and area >= 0
+  local valid = type(area) == "number" and area >= 0 and area <= checks.FARTHEST
   local fault = not valid and (type(area) == "table" and checks.area_fault or checks.near_fault)(self.space, area)
   if type(area) == "table" then fault = fault or checks.near_fault(self.space, { radius = 0, mask = area.mask }) end
   if fault then checks.fail(3, "add", fault) end -- before anything is made
@@ -292,19 +290,24 @@ function Sight:node(name, id)
 end
 
 --- Adds a bush, for all teams. Bushes may overlap: a target is seen if it shares at least one bush with the watcher.
----@param points number[] `x1, y1, x2, y2, ...` in world units, 3 to 64 corners on the map
+---@param points number[] `x1, y1, x2, y2, ...` in world units, 3 to 65,535 corners on the map
 ---@return integer bush its id, an entity of kind 0; `space:leave(bush)` removes it
 function Sight:bush(points)
   checks.self(self, Sight, "bush", "sight:bush(points)")
   checks.type(points, "table", 1, "bush")
   checks.open(self.space)
   local space, low, high, n = self.space, { math.huge, math.huge }, { -math.huge, -math.huge }, #points
-  for i = 1, math.min(n, 128) do
+  for i = 1, math.min(n, 131070) do
     local v, axis = points[i], 2 - i % 2
     checks.finite(v, 1, "bush")
+    if math.abs(v) > checks.FARTHEST then
+      checks.fail(1, "bush", "corners of at most 2^50 either way expected, got " .. v)
+    end
     low[axis], high[axis] = math.min(low[axis], v), math.max(high[axis], v)
   end
-  if n % 2 ~= 0 or n < 6 or n > 128 then checks.fail(1, "bush", "x and y of 3 to 64 corners expected") end
+  if n % 2 ~= 0 or n < 6 or n > 131070 then
+    checks.fail(1, "bush", "x and y of 3 to 65535 corners expected")
+   end
   local x, y = (low[1] + high[1]) / 2, (low[2] + high[2]) / 2
   local corners = {}
   for i = 1, n do corners[i] = points[i] - (i % 2 == 1 and x or y) end

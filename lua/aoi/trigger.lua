@@ -53,7 +53,7 @@
 --         spare, spare_maps         see aoi.trigger.visits
 --         steps, mutes              see aoi.trigger.steps
 --         passed                    slots of triggers to be settled by the next update, see aoi.trigger.admission
---         enter, leave              the handlers of all nodes, see aoi.trigger.events
+--         enter, leave, cross, crossing   the handlers of all nodes, see aoi.trigger.events
 --   t     set, slot, place, dead    see aoi.trigger.registry
 --         mutes                     see aoi.trigger.steps; nil for most
 --         label                     its name, as its nodes have it
@@ -94,7 +94,9 @@ local Triggers, Trigger -- the two classes, below
 ---@field facing? number radians, of a sector: 0 is along +x, counter-clockwise
 ---@field angle? number radians, the opening of a sector, > 0 and at most 2 pi
 ---@field points? number[] corners of a polygon, `x1, y1, x2, y2, ...`, relative to the entity
+---@field rings? number[][] instead of `points`: such lists, parts and holes
 ---@field extents_apply? boolean false: it is tested as if every target had the extent 0
+---@field offset? number[] world units, one an axis: the area stands that far from the entity
 ---@field mask? integer bits of the kinds of targets, all without it
 ---@field layers? integer bits of the layers of targets, those of the entity without it
 ---@field filter? fun(id: integer, target: integer, trigger: aoi.Trigger): any whether to admit the target
@@ -125,6 +127,9 @@ local Triggers, Trigger -- the two classes, below
 ---@class aoi.TriggerHandlers: aoi.TriggerOptions
 ---@field enter? aoi.TriggerHandler a target entered
 ---@field leave? aoi.TriggerHandler the target left; the two strictly alternate
+---@field cross? fun(id: integer, target: integer, trigger: aoi.Trigger, t: number) a target that was not inside went
+--- through the area and is not inside, see aoi.Handlers; `filter` is asked, the other options do not count. It must be
+--- there when the trigger is added, and is not for those with `outside` or `sight`
 ---@field first? aoi.TriggerHandler before `enter`, if the trigger was empty
 ---@field last? aoi.TriggerHandler after `leave`, if the trigger is empty again
 ---@field stay? aoi.TriggerHandler every `interval` while inside; a long tick makes up for the last 1,000
@@ -138,7 +143,10 @@ local Triggers, Trigger -- the two classes, below
 ---@return aoi.Triggers
 function trigger.new(space, handlers, now)
   checks.space(space, trigger, "trigger")
-  checks.type(handlers, "table", 2, "new")
+  if type(handlers) ~= "table" then
+    local got = handlers == nil and "no value" or type(handlers)
+    checks.fail(2, "new", "table of handlers by name expected, got " .. got)
+  end
   if now ~= nil then checks.finite(now, 3, "new") end
   local self = setmetatable({
     space = space, is_open = space.is_open, has_node = space.has_node, has = space.has, base = reserved.base(space),
@@ -175,7 +183,7 @@ local function install(set, t, id, area)
   registry.insert(set, t, id)
   local of = t.sight or set.space
   local add_node = t.sight and of.add or of.add_node
-  return add_node(of, id, t.node, area, set.enter, set.leave)
+  return add_node(of, id, t.node, area, events.of(set, t.name, area))
 end
 
 local function expect_open(set)
@@ -215,12 +223,14 @@ function Triggers:region(name, options)
   expect_open(self)
   local o = check.read(self, name, options, true)
   local space, high = self.space, self.space:dimensions() == 3
-  if (o.z ~= nil) ~= high then check.fail("z", high and "required in 3D" or "the space is 2D", 2) end
-  local id = reserved.entity(space, o.x, o.y, o.z)
+  if (o.z ~= nil) ~= high then check.fail(name, "z", high and "required in 3D" or "the space is 2D", 2) end
   local t = new_trigger(self, name, o)
   t.is_region = true
-  install(self, t, id, o.area)
-  return t
+  local id = reserved.entity(space, o.x, o.y, o.z)
+  local ok, err = pcall(install, self, t, id, o.area)
+  if ok then return t end
+  if space:is_open() and space:has(id) and not (t.slot and alive(t)) then space:leave(id) end -- memory was refused
+  error(err, 0)
 end
 
 --- The trigger of that name on that entity.
@@ -313,9 +323,13 @@ end
 --- `update`.
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
-function Triggers:dispatch(buf, n)
+---@param reasons? number[] as `aoi.drain_reasons` returned them, for the place of crossings
+function Triggers:dispatch(buf, n, reasons)
   checks.self(self, Triggers, "dispatch", "triggers:dispatch(buf, n)")
-  checks.each_event(buf, n, "dispatch", function(...) events.append(self, ...) end)
+  checks.buffer(reasons, 3, "dispatch")
+  checks.each_event(buf, n, "dispatch", function(kind, id, target, node, i)
+    events.append(self, kind, id, target, node, reasons and reasons[i])
+  end)
   return steps.run(self)
 end
 
@@ -434,10 +448,13 @@ end
 ---@param none? nil `disable` switches it off
 function Trigger:enable(none)
   expect_alive(self, "enable")
-  checks.nothing(none, 1, "enable")
+  checks.nothing(none, 1, "enable", 2, ": see disable")
   if not self.disabled then return end
-  self.disabled = false
-  self.set.space:set_mask(self.id, self.node, self.mask or -1)
+  local space = self.set.space
+  checks.as_one(space, function()
+    space:set_mask(self.id, self.node, self.mask or -1)
+    self.disabled = false
+  end)
 end
 
 --- Clears the mask: all targets inside leave, lingering ones too, and the queue is emptied; in a deferred space by the
@@ -447,7 +464,6 @@ function Trigger:disable(none)
   expect_alive(self, "disable")
   checks.nothing(none, 1, "disable")
   if self.disabled then return end
-  self.disabled = true
   return checks.as_one(self.set.space, admission.disable, self)
 end
 
@@ -499,7 +515,7 @@ end
 ---@param mask integer kind bits
 function Trigger:set_mask(mask)
   expect_alive(self, "set_mask")
-  if not checks.is_integer(mask) then checks.fail(1, "set_mask", "kind bits expected") end
+  if not checks.is_integer(mask) then checks.fail(1, "set_mask", "kind bits expected, got " .. tostring(mask)) end
   self.mask = mask
   if not self.disabled then self.set.space:set_mask(self.id, self.node, mask) end
 end

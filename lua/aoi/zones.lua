@@ -35,10 +35,11 @@ end
 -- Lists the zones in which an entity is now, and returns their number and the highest.
 local function zones_of(self, id, list)
   if not self.space:has(id) then return 0 end
-  local n, highest, seen, count = 0, nil, self.space:viewers(id, self.buffer)
+  local n, highest, set, seen, count = 0, nil, self.triggers, self.space:viewers(id, self.buffer)
   for i = 1, 2 * count, 2 do
-    local zone = self.by_region[seen[i]]
-    if zone and zone.region.node == seen[i + 1] then
+    local region = set.triggers[set.base - seen[i + 1]]
+    local zone = region and region.id == seen[i] and region.data
+    if zone and not zone.removed then
       n = n + 1
       list[n], highest = zone, is_higher(zone, highest) and zone or highest
     end
@@ -71,12 +72,15 @@ end
 -- Makes self.touch(id), which makes an event about an entity: of the next delivery, or behind the others of this one.
 local function new_touch(self)
   local space, node = self.space, reserved.node(self.space)
+  local area, hear = { radius = 0, mask = 0 }, function(_, target) update(self, target) end
   self.node = node
   return function(id)
     if not (self.pulse and space:has(self.pulse)) then
       local x, y, z = space:position(id)
-      self.pulse = reserved.entity(space, x, y, z)
-      space:add_node(self.pulse, node, { radius = 0, mask = 0 }, nil, function(_, target) update(self, target) end)
+      local pulse = reserved.entity(space, x, y, z)
+      local ok, err = pcall(space.add_node, space, pulse, node, area, nil, hear)
+      if not ok then space:leave(pulse) error(err, 0) end
+      self.pulse = pulse
     end
     space:override(self.pulse, node, id, "tell end")
     space:override(self.pulse, node, id, "tell now")
@@ -115,7 +119,7 @@ function zones.new(space, handlers)
     end
   end
   local self = setmetatable({ space = space, handlers = handlers, buffer = {}, found = {}, orders = 0 }, Zones)
-  self.by_name, self.by_region, self.known, self.lives = {}, {}, {}, {}
+  self.by_name, self.known, self.lives = {}, {}, {}
   self.touch, self.triggers = new_touch(self), trigger.new(space, new_handlers(self), 0)
   return self
 end
@@ -130,9 +134,15 @@ local function expect_priority(p, n, method)
   checks.fail(n, method, "a number expected as priority, got " .. (p ~= p and "nan" or type(p)), 3)
 end
 
+-- A zone without a region could not be added: memory was refused.
+local function find(self, name)
+  local zone = name ~= nil and self.by_name[name]
+  return zone and zone.region and zone
+end
+
 local function zone_of(self, name, method)
   checks.open(self.space, 3)
-  return name ~= nil and self.by_name[name] or checks.fail(1, method, ("no zone '%s'"):format(tostring(name)), 3)
+  return find(self, name) or checks.fail(1, method, ("no zone '%s'"):format(tostring(name)), 3)
 end
 
 --- Adds a zone. Whoever is in its area is in it at once.
@@ -147,8 +157,9 @@ function Zones:add(name, area, x, y, z, options)
   checks.self(self, Zones, "add", "zones:add(name, area, x, y)")
   local space = self.space
   checks.open(space)
+  if self.triggers.closed then error("attempt to use a closed set of zones", 2) end
   if name == nil or name ~= name then checks.fail(1, "add", "the name of a zone expected, got " .. tostring(name)) end
-  if self.by_name[name] then checks.fail(1, "add", ("there is a zone '%s'"):format(tostring(name))) end
+  if find(self, name) then checks.fail(1, "add", ("there is a zone '%s'"):format(tostring(name))) end
   local high = space:dimensions() == 3
   local place = high and 6 or 5
   if not high then z, options = checks.nothing(options, 6, "add"), z end
@@ -165,12 +176,10 @@ function Zones:add(name, area, x, y, z, options)
   local places = { [2] = 3, [3] = 4, [4] = high and 5 or 2, [5] = 2 }
   checks.call("add", places, space.near, space, x, y, z or tried, z and tried)
   self.orders = self.orders + 1
-  local zone = { name = name, priority = options.priority or 0, order = self.orders, inside = 0 }
+  local zone = { name = name, priority = options.priority or 0, order = self.orders, inside = 0, region = false }
   o.mask, o.x, o.y, o.z, o.data = options.kinds or o.mask, x, y, z, zone
-  checks.as_one(space, function() -- so that its first events find it
-    zone.region = self.triggers:region(name, o)
-    self.by_name[name], self.by_region[zone.region.id] = zone, zone
-  end)
+  self.by_name[name] = zone
+  checks.as_one(space, function() zone.region = self.triggers:region(name, o) end) -- its first events find it
   return zone.region
 end
 
@@ -179,9 +188,15 @@ end
 function Zones:remove(name)
   checks.self(self, Zones, "remove", "zones:remove(name)")
   local zone = zone_of(self, name, "remove")
-  self.by_name[name], self.by_region[zone.region.id], zone.removed = nil, nil, true
-  if zone.region:alive() then zone.region:disable() end -- its leave events are reported; the last one removes it
-  if zone.inside == 0 then zone.region:remove() end
+  zone.removed = true
+  local ok, err = true, nil
+  if zone.region:alive() then ok, err = pcall(zone.region.disable, zone.region) end -- its last leave event removes it
+  zone.removed = not zone.region:enabled() -- else memory was refused, and nothing has changed
+  if zone.removed then
+    self.by_name[name] = nil
+    if zone.inside == 0 then zone.region:remove() end
+  end
+  if not ok then error(err, 0) end
 end
 
 --- Changes the priority of a zone; a change of the highest zone of those in it is reported with the next delivery.
@@ -191,9 +206,9 @@ function Zones:set_priority(name, priority)
   checks.self(self, Zones, "set_priority", "zones:set_priority(name, priority)")
   local zone = zone_of(self, name, "set_priority")
   expect_priority(priority, 2, "set_priority")
-  zone.priority = priority
   checks.as_one(self.space, function()
     for _, id in ipairs((zone.region:targets())) do self.touch(id) end
+    zone.priority = priority
   end)
 end
 
@@ -243,7 +258,7 @@ end
 function Zones:close()
   checks.self(self, Zones, "close", "zones:close()")
   self.triggers:close()
-  self.by_name, self.by_region, self.known = {}, {}, {}
+  self.by_name, self.known = {}, {}
   if self.pulse and self.space:is_open() and self.space:has(self.pulse) then self.space:leave(self.pulse) end
 end
 

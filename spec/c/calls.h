@@ -12,10 +12,12 @@
 typedef enum verb {
     ENTER,
     MOVE,
+    JUMP,
     LEAVE,
     SET_KIND,
     ATTACH,
     SET_LAYERS,
+    SET_LAYERS_OF_ALL,
     SET_EXTENT,
     MOVE_MANY,
     ENTER_MANY,
@@ -49,11 +51,16 @@ typedef enum verb {
 } verb;
 
 static const char *const verb_names[VERBS] = {
-    "enter",     "move",       "leave",      "set_kind",   "attach",   "set_layers",    "set_extent",
-    "move_many", "enter_many", "leave_many", "row_buffer", "add_node", "add_node_many", "remove_node",
-    "set_area",  "set_radius", "set_facing", "set_mask",   "override", "next",          "drain",
-    "take_all",  "flush",      "keep_order", "next_freed", "view",     "viewers",       "near",
-    "near_many", "nearest",    "sweep",      "overrides",  "explain",  "ids",           "check",
+    "enter",      "move",       "jump",          "leave",
+    "set_kind",   "attach",     "set_layers",    "set_layers_of_all",
+    "set_extent", "move_many",  "enter_many",    "leave_many",
+    "row_buffer", "add_node",   "add_node_many", "remove_node",
+    "set_area",   "set_radius", "set_facing",    "set_mask",
+    "override",   "next",       "drain",         "take_all",
+    "flush",      "keep_order", "next_freed",    "view",
+    "viewers",    "near",       "near_many",     "nearest",
+    "sweep",      "overrides",  "explain",       "ids",
+    "check",
 };
 
 enum { MOST_ROWS = 40 };
@@ -119,6 +126,8 @@ static inline int make_call(aoi_space *s, const call *c) {
         return aoi_enter(s, c->id, pos, c->bits, NULL);
     case MOVE:
         return aoi_move(s, e, pos);
+    case JUMP:
+        return aoi_jump(s, e, pos);
     case LEAVE:
         return aoi_leave(s, e);
     case SET_KIND:
@@ -127,6 +136,8 @@ static inline int make_call(aoi_space *s, const call *c) {
         return aoi_attach(s, e, c->bits == 3 ? (aoi_entity){0, 0} : aoi_find(s, c->rows[0].id), c->rows[1].pos);
     case SET_LAYERS:
         return aoi_set_layers(s, e, c->bits);
+    case SET_LAYERS_OF_ALL:
+        return aoi_set_layers_with_passengers(s, e, c->bits);
     case SET_EXTENT:
         return aoi_set_extent(s, e, c->node_id ? c->area.radius : 0);
     case MOVE_MANY:
@@ -218,18 +229,27 @@ static inline uint64_t random_bits(void) {
 
 /* Any shape; of another that squares and circles one in three, and now and then one that is none. */
 static inline aoi_area random_area(void) {
-    static const double polygons[][10] = {
-        {-2, -2, 2, -2, 2, 2, -2, 2, 0, 0}, {0, 0, 3, 1, -1, 4}, {-1e3, 0, 0.1, 5, 7, -2}};
+    static const double polygons[][80] = {{-2, -2, 2, -2, 2, 2, -2, 2, 0, 0},
+                                          {0, 0, 3, 1, -1, 4},
+                                          {-1e3, 0, 0.1, 5, 7, -2},
+                                          {-5, -5, 5, -5, 5, 5, -5, 5, 0, 1, 3, -2, -3, -2, 0, 2},
+                                          {-9, -9, -9, 9, -8, 9, -8, 1, -7, 1, -7, 9, -6, 9, -6, 1, -5, 1, -5, 9,
+                                           -4, 9,  -4, 1, -3, 1, -3, 9, -2, 9, -2, 1, -1, 1, -1, 9, 0,  9, 0,  1,
+                                           1,  1,  1,  9, 2,  9, 2,  1, 3,  1, 3,  9, 4,  9, 4,  1, 5,  1, 5,  9,
+                                           6,  9,  6,  1, 7,  1, 7,  9, 8,  9, 8,  1, 9,  1, 9,  9, 10, 9, 10, -9}};
+    static const int corners[] = {5, 3, 3, 8, 40}, ends[] = {4, 8};
     aoi_area a = {.shape = random_below(3) ? AOI_SQUARE : AOI_CIRCLE,
                   .mask = random_below(3) ? AOI_ALL_KINDS : random_bits(),
                   .radius = random_radius(),
                   .layered = random_below(6) == 0,
                   .layers = random_below(4),
                   .silent = random_below(20) == 0,
+                  .crosses = random_below(4) == 0,
                   .user_data = random_below(5)};
     if (random_below(3) == 0) a.keep = fmax(a.radius, random_radius());
+    for (int i = 0, beside = random_below(5) == 0; i < 3 && beside; i++) a.offset[i] = random_coordinate();
     if (random_below(3)) return a;
-    uint32_t polygon = random_below(3);
+    uint32_t polygon = random_below(5);
     a.shape = (int)random_below(AOI_POLYGON + 1);
     if (a.shape != AOI_POLYGON && random_below(3) == 0) a.keep = 0, a.margin = random_radius();
     for (int i = 0; i < 3; i++) a.extents[i] = random_radius();
@@ -237,7 +257,8 @@ static inline aoi_area random_area(void) {
     a.facing = (double)random_below(9) * 0.78539816339744831;
     a.angle = 0.1 + (double)random_below(7);
     a.points = polygons[polygon];
-    a.corners = polygon ? 3 : 5;
+    a.corners = corners[polygon];
+    if (polygon == 3) a.ends = ends, a.rings = 2;
     return a;
 }
 
@@ -246,13 +267,16 @@ static inline int64_t random_id(uint32_t entities) {
 }
 
 static inline call random_call(uint32_t entities) {
-    static const int weights[VERBS] = {
-        [ENTER] = 14,        [MOVE] = 25,       [LEAVE] = 4,      [SET_KIND] = 5,   [ATTACH] = 4,     [SET_LAYERS] = 3,
-        [SET_EXTENT] = 5,    [MOVE_MANY] = 8,   [ENTER_MANY] = 4, [LEAVE_MANY] = 2, [ROW_BUFFER] = 1, [ADD_NODE] = 14,
-        [ADD_NODE_MANY] = 3, [REMOVE_NODE] = 4, [SET_AREA] = 4,   [SET_RADIUS] = 5, [SET_FACING] = 1, [SET_MASK] = 4,
-        [OVERRIDE] = 5,      [NEXT] = 5,        [DRAIN] = 2,      [TAKE_ALL] = 2,   [FLUSH] = 1,      [KEEP_ORDER] = 1,
-        [NEXT_FREED] = 2,    [VIEW] = 2,        [VIEWERS] = 2,    [NEAR] = 2,       [NEAR_MANY] = 2,  [NEAREST] = 2,
-        [SWEEP] = 2,         [OVERRIDES] = 1,   [EXPLAIN] = 1,    [IDS] = 1,        [CHECK] = 1};
+    static const int weights[VERBS] = {[ENTER] = 14,     [MOVE] = 25,      [JUMP] = 3,          [LEAVE] = 4,
+                                       [SET_KIND] = 5,   [ATTACH] = 4,     [SET_LAYERS] = 3,    [SET_LAYERS_OF_ALL] = 2,
+                                       [SET_EXTENT] = 5, [MOVE_MANY] = 8,  [ENTER_MANY] = 4,    [LEAVE_MANY] = 2,
+                                       [ROW_BUFFER] = 1, [ADD_NODE] = 14,  [ADD_NODE_MANY] = 3, [REMOVE_NODE] = 4,
+                                       [SET_AREA] = 4,   [SET_RADIUS] = 5, [SET_FACING] = 1,    [SET_MASK] = 4,
+                                       [OVERRIDE] = 5,   [NEXT] = 5,       [DRAIN] = 2,         [TAKE_ALL] = 2,
+                                       [FLUSH] = 1,      [KEEP_ORDER] = 1, [NEXT_FREED] = 2,    [VIEW] = 2,
+                                       [VIEWERS] = 2,    [NEAR] = 2,       [NEAR_MANY] = 2,     [NEAREST] = 2,
+                                       [SWEEP] = 2,      [OVERRIDES] = 1,  [EXPLAIN] = 1,       [IDS] = 1,
+                                       [CHECK] = 1};
     call c = {.id = random_id(entities), .node_id = random_below(3), .bits = random_bits()};
     int all = 0, at = 0;
     for (int v = 0; v < VERBS; v++) all += weights[v];

@@ -1,11 +1,14 @@
-/* The public header in C++: it compiles without a warning, its functions link, handles and options are plain values. */
+/* The public headers in C++: they compile without a warning, their functions link, handles and options are plain values. */
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <limits>
 #include <vector>
 
-#include "aoi.h"
+#include "aoi_history.h"
+#include "aoi_journal.h"
+#include "aoi_sight.h"
+#include "aoi_sync.h"
 
 static int failures = 0;
 #define EXPECT(condition)                                                                                              \

@@ -65,11 +65,14 @@ static inline void dump_node(text *t, aoi_space *s, aoi_node n) {
     int64_t node_id = 0;
     aoi_area a = {0};
     EXPECT(aoi_node_id(s, n, &node_id) && aoi_area_of(s, n, &a));
-    text_add(t, "  node %lld radius %a keep %a mask %llx shape %d silent %d data %llu", (long long)node_id, a.radius,
-             a.keep, (unsigned long long)a.mask, a.shape, a.silent, (unsigned long long)a.user_data);
+    text_add(t, "  node %lld radius %a keep %a mask %llx shape %d silent %d crosses %d data %llu", (long long)node_id,
+             a.radius, a.keep, (unsigned long long)a.mask, a.shape, a.silent, a.crosses,
+             (unsigned long long)a.user_data);
     text_add(t, " margin %a extents %a %a %a height %a facing %a angle %a", a.margin, a.extents[0], a.extents[1],
              a.extents[2], a.half_height, a.facing, a.angle);
+    text_add(t, " offset %a %a %a", a.offset[0], a.offset[1], a.offset[2]);
     for (int i = 0; i < 2 * a.corners; i++) text_add(t, " %a", a.points[i]);
+    for (int i = 0; i < a.rings; i++) text_add(t, " %d", a.ends[i]);
     if (a.layered) text_add(t, " layers %llx", (unsigned long long)a.layers);
     if (EXPECT(aoi_view(s, n, &ids, &count) == AOI_OK)) dump_list(t, "sees", ids, NULL, count);
     if (EXPECT(aoi_overrides(s, n, &ids, &hows, &count) == AOI_OK)) dump_list(t, "overrides", ids, hows, count);
@@ -92,7 +95,7 @@ static inline void dump_entity(text *t, aoi_space *s, int64_t id) {
     aoi_entity carrier;
     double offset[3] = {0};
     if (aoi_carrier(s, e, &carrier, offset))
-        text_add(t, " on %lld %a %a %a", (long long)s->world.entities[carrier.index].id, offset[0], offset[1],
+        text_add(t, " on %lld %a %a %a", (long long)s->records.entities[carrier.index].id, offset[0], offset[1],
                  offset[2]);
     if (EXPECT(aoi_passengers(s, e, &ids, &count) == AOI_OK)) dump_list(t, "carries", ids, NULL, count);
     text_add(t, "\n");
@@ -105,11 +108,12 @@ static inline int dump_compare_events(const void *a, const void *b) {
         {x->kind, y->kind}, {x->watcher, y->watcher}, {x->node_id, y->node_id}, {x->target, y->target}};
     for (int i = 0; i < 4; i++)
         if (difference[i][0] != difference[i][1]) return difference[i][0] < difference[i][1] ? -1 : 1;
-    return 0;
+    return (x->t > y->t) - (x->t < y->t); /* a pair may cross in several calls whose events wait */
 }
 
 static inline void dump_events(text *t, const aoi_space *s, bool in_order) {
-    size_t all = aoi_pending(s), n = 0, more;
+    size_t all = s->queue.count, n = 0, more; /* without what the next flush looks at */
+    static const char *const kinds[] = {"", "enter", "leave", "cross"};
     uint32_t cursor = 0;
     aoi_event *list = calloc(all + 1, sizeof *list);
     if (!list) abort();
@@ -117,9 +121,9 @@ static inline void dump_events(text *t, const aoi_space *s, bool in_order) {
     EXPECT(n == all);
     if (!in_order) qsort(list, n, sizeof *list, dump_compare_events);
     for (size_t i = 0; i < n; i++)
-        text_add(t, "%s %lld/%lld > %lld data %llu\n", list[i].kind == AOI_ENTER ? "enter" : "leave",
-                 (long long)list[i].watcher, (long long)list[i].node_id, (long long)list[i].target,
-                 (unsigned long long)list[i].user_data);
+        text_add(t, "%s %lld/%lld > %lld data %llu t %a\n", kinds[list[i].kind], (long long)list[i].watcher,
+                 (long long)list[i].node_id, (long long)list[i].target, (unsigned long long)list[i].user_data,
+                 list[i].t);
     free(list);
 }
 

@@ -19,7 +19,7 @@
 enum { ENTITIES = 64, NODES = 96, STEPS = 2500, RUNS = 12 };
 
 typedef struct mock {
-    aoi_world w;
+    aoi_records w;
     aoi_broad_phase index;
     double scale, origin, spread; /* of the history: a step, where the world lies, its size in steps */
     bool varied;                  /* kinds and masks: most nodes look for a kind that few entities are of */
@@ -193,17 +193,11 @@ static void ask_watchers(void) {
     }
 }
 
-static void expect_sound(void) {
-    const char *wrong = aoi_broad_check(&m.index);
-    if (!EXPECT(wrong == NULL)) fprintf(stderr, "  %s\n", wrong);
-}
-
 static void end_of_call(void) {
     bool wanted = m.w.untidy || random_below(8) == 0;
     m.w.untidy = false;
     if (wanted) aoi_broad_tidy(&m.index);
     m.w.untidy = false;
-    expect_sound();
     if (random_below(4) == 0) ask_targets();
     if (random_below(4) == 0) ask_watchers();
 }
@@ -224,7 +218,6 @@ static void run(verb do_it, uint32_t slot, const void *argument, uint32_t *born)
         if (code == AOI_OK) return;
         EXPECT(code == AOI_ENOMEM && refused);
         if (born) ++*born;
-        expect_sound();
         if (random_below(8) == 0) ask_targets();
         if (random_below(8) == 0) ask_watchers();
         forget();
@@ -460,7 +453,6 @@ static void move_one(void) {
     double from[3]; /* candidates are lost: the space takes the move back by another */
     memcpy(from, m.w.entities[e].pos, sizeof from);
     memcpy(m.w.entities[e].pos, to, sizeof to);
-    expect_sound();
     forget();
     EXPECT(aoi_broad_move(&m.index, e, from, true));
     memcpy(m.w.entities[e].pos, from, sizeof from);
@@ -511,7 +503,6 @@ static void move_many(void) {
         memcpy(e->pos, to, size);
         m.w.moved++;
     }
-    expect_sound();
     for (uint32_t i = 0; i < m.w.mover_count; i++) m.w.entities[m.w.movers[i]].mover = AOI_NONE;
     m.w.moved = m.w.mover_count = 0;
 }
@@ -538,7 +529,6 @@ static void open_mock(const aoi_engine_class *class, int dims, int history) {
 static void close_mock(void) {
     while (m.node_count) remove_node(0);
     while (m.alive_count) leave_one(0);
-    expect_sound();
     aoi_broad_close(&m.index);
     AOI_FREE_LINES(&m.w.memory, m.w.entities, m.w.entity_cap);
     AOI_FREE_LINES(&m.w.memory, m.w.nodes, m.w.node_cap);
@@ -560,7 +550,6 @@ static void leave_all(void) {
                  m.w.candidate_cap * sizeof *m.w.candidates + m.w.hit_cap * sizeof *m.w.hits +
                  m.w.mover_cap * sizeof *m.w.movers + m.w.end_cap * sizeof *m.w.ends;
     EXPECT(m.w.memory.used <= own + 2 * AOI_CACHE_LINE); /* two of the arrays begin at a line */
-    expect_sound();
 }
 
 static void one_verb(void) {

@@ -4,41 +4,6 @@
 
 #include <math.h>
 
-/* An area that is unbounded only because its leave radius is: positions decide, whatever moves, alone or in a batch. */
-static void what_is_kept_without_bounds(const setup *u) {
-    static const aoi_area areas[] = {{.radius = 5, .keep = INFINITY, .mask = 1},
-                                     {.radius = 5, .keep = INFINITY, .mask = 1, .shape = AOI_CIRCLE},
-                                     {.radius = 5, .keep = 0x1p50, .mask = 1, .shape = AOI_CIRCLE},
-                                     {.radius = 5, .keep = 0x1p50, .mask = 1}};
-    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
-        aoi_space *s = open_space(u);
-        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 100);
-        EXPECT(aoi_add_node(s, a, 1, areas + i, NULL) == AOI_OK);
-        expect_silence(s);
-        EXPECT(aoi_move(s, b, (double[3]){3}) == AOI_OK);
-        expect_event(s, AOI_ENTER, 1, 1, 2);
-        EXPECT(aoi_move(s, b, (double[3]){1e9}) == AOI_OK); /* kept, for ever */
-        expect_silence(s);
-        EXPECT(aoi_leave(s, b) == AOI_OK);
-        expect_event(s, AOI_LEAVE, 1, 1, 2);
-        enter(s, 2, 100);
-        enter(s, 3, 200);
-        expect_silence(s);
-        EXPECT(aoi_move(s, a, (double[3]){99}) == AOI_OK); /* the watcher comes */
-        expect_event(s, AOI_ENTER, 1, 1, 2);
-        EXPECT(aoi_move_many(s, (aoi_row[]){{1, {-50}}, {3, {-50}}}, 2, NULL) == AOI_OK); /* both */
-        expect_event(s, AOI_ENTER, 1, 1, 3);
-        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), 5, 0) == AOI_OK);
-        expect_event(s, AOI_LEAVE, 1, 1, 2);
-        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), 5, areas[i].keep) == AOI_OK);
-        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), areas[i].keep, 0) == AOI_OK);
-        expect_event(s, AOI_ENTER, 1, 1, 2);
-        expect_silence(s);
-        EXPECT(aoi_check(s) == NULL);
-        close_space(s);
-    }
-}
-
 /* Where neighbouring doubles are 1/8 apart, what a rectangle holds after rounding may be outside of the circle. */
 static void far_from_the_origin(const setup *u, int shape) {
     static const double far = 1e15, step = 0.125, radii[] = {1.1, 1.42, 1.5, 1.9, 2.2, 2.9, 3.3, 4.4, 5.7, 8.1};
@@ -236,7 +201,6 @@ int main(void) {
         sectors_that_floats_cannot_square(&u);
         large_areas(&u);
         polygons_with_next_to_no_side(&u);
-        what_is_kept_without_bounds(&u);
         far_from_the_origin(&u, AOI_CIRCLE);
         if (u.dims == 3) far_from_the_origin(&u, AOI_CYLINDER);
         small_areas_with_huge_margins(&u);

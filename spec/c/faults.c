@@ -287,71 +287,44 @@ static void hard_times(const setup *u, int length) {
     aoi_close(rich);
 }
 
-/* Moves with an empty queue and plain nodes only, which need no undo log: each allocation of theirs refused. */
-static void plain_moves(const setup *u) {
+/* Moves of plain nodes with an empty queue, which need no undo log, one by one or in ticks in which all move a little, which
+ * an engine may handle as a whole: each allocation of theirs refused. */
+static void plain_moves(const setup *u, bool ticks) {
+    enum { MOST = 200 };
+    static aoi_row rows[MOST];
+    const uint32_t people = ticks ? MOST : 40;
     aoi_space *s = open_space(u);
     unsigned refused = 0;
-    for (int64_t id = 0; id < 40; id++) {
-        double at[3] = {(double)random_below(10), (double)random_below(10), 0};
+    for (uint32_t id = 0; id < people; id++) {
+        rows[id] = (aoi_row){id, {random_below(people / 5), random_below(people / 5), 0}};
         aoi_entity e;
-        EXPECT(aoi_enter(s, id, at, 1, &e) == AOI_OK);
+        EXPECT(aoi_enter(s, id, rows[id].pos, 1, &e) == AOI_OK);
         add_node(s, e, 1, 3);
     }
     aoi_take_all(s);
-    for (int i = 0, steps = (int)random_steps(300); i < steps; i++) {
-        aoi_entity e = aoi_find(s, random_below(40));
-        double far = i % 3 ? 0 : 1000.0 * (i + 1); /* to an empty place, and back among the others */
-        double to[3] = {far + random_below(10), far + random_below(10), 0};
-        text before = dump(s, true);
-        int result = AOI_ENOMEM;
-        for (long n = 1; result == AOI_ENOMEM; n++) {
-            expect_at("%s %dD, plain move %d, request %ld", u->engine, u->dims, i, n);
-            host_refuse(n, 1);
-            result = aoi_move(s, e, to);
-            refused += host_relent();
-            if (result == AOI_ENOMEM) EXPECT(aoi_check(s) == NULL && same(&before, s, true));
-        }
-        EXPECT(result == AOI_OK && aoi_check(s) == NULL);
-        text_free(&before);
-        aoi_take_all(s);
-    }
-    EXPECT(refused > 0 || !strcmp(u->engine, "brute"));
-    close_space(s);
-}
-
-/* Ticks in which all move a little, which an engine may handle as a whole: each allocation of theirs refused. */
-static void plain_ticks(const setup *u) {
-    enum { PEOPLE = 200 };
-    static aoi_row rows[PEOPLE];
-    aoi_space *s = open_space(u);
-    unsigned refused = 0;
-    for (int64_t id = 0; id < PEOPLE; id++) {
-        aoi_row *r = rows + id;
-        *r = (aoi_row){id, {(double)random_below(30), (double)random_below(30), 0}};
-        aoi_entity e;
-        EXPECT(aoi_enter(s, id, r->pos, 1, &e) == AOI_OK);
-        add_node(s, e, 1, 3);
-    }
-    aoi_take_all(s);
-    for (int i = 0, steps = (int)random_steps(40); i < steps; i++) {
-        for (int k = 0; k < PEOPLE; k++) {
-            rows[k].pos[0] += 0.1 * (double)random_below(5); /* eastwards, to new places */
-            rows[k].pos[1] += 0.1 * (double)random_below(5) - 0.2;
+    for (int i = 0, steps = (int)random_steps(ticks ? 40 : 300); i < steps; i++) {
+        const uint32_t one = random_below(people);
+        const double far = i % 3 ? 0 : 1000.0 * (i + 1); /* to an empty place, and back among the others */
+        for (uint32_t k = ticks ? 0 : one; k < (ticks ? people : one + 1); k++) {
+            double *pos = rows[k].pos; /* a little eastwards, to new places */
+            pos[0] = ticks ? pos[0] + 0.1 * random_below(5) : far + random_below(10);
+            pos[1] = ticks ? pos[1] + 0.1 * random_below(5) - 0.2 : far + random_below(10);
         }
         text before = dump(s, true);
         int result = AOI_ENOMEM;
         for (long n = 1; result == AOI_ENOMEM; n++) {
-            expect_at("%s %dD, plain tick %d, request %ld", u->engine, u->dims, i, n);
+            expect_at("%s %dD, plain %s %d, request %ld", u->engine, u->dims, ticks ? "tick" : "move", i, n);
             host_refuse(n, 1);
-            result = aoi_move_many(s, rows, PEOPLE, NULL);
+            if (ticks) result = aoi_move_many(s, rows, people, NULL);
+            else result = aoi_move(s, aoi_find(s, one), rows[one].pos);
             refused += host_relent();
             if (result == AOI_ENOMEM) EXPECT(aoi_check(s) == NULL && same(&before, s, true));
         }
-        EXPECT(result == AOI_OK && aoi_pending(s) && aoi_check(s) == NULL);
+        EXPECT(result == AOI_OK && (!ticks || aoi_pending(s)) && aoi_check(s) == NULL);
         text_free(&before);
         aoi_take_all(s);
     }
-    EXPECT(refused > 0);
+    EXPECT(refused > 0 || (!ticks && !strcmp(u->engine, "brute")));
     close_space(s);
 }
 
@@ -368,7 +341,7 @@ static void closing(const setup *u, int rounds) {
         for (int64_t id = 0; id < PEOPLE; id++) {
             aoi_entity e = enter(s, id, (double)random_below(12));
             if (id % 4 == 0) add_node(s, e, 1, 3);
-            if (id % 3 == 0) EXPECT(aoi_sync_add(y, e, &area, NULL) == AOI_OK);
+            if (id % 3 == 0) EXPECT(aoi_sync_add(y, e, &area, 1, NULL) == AOI_OK);
             if (id % 5 == 0) EXPECT(aoi_sight_add_node(g, e, 2, &area, 0, NULL) == AOI_OK);
         }
         for (int i = 0; i < 60; i++) {
@@ -406,8 +379,7 @@ int main(void) {
         }
         u.deferred = false;
         crowd(&u, (int)random_steps(200));
-        plain_moves(&u);
-        plain_ticks(&u);
+        for (int ticks = 0; ticks < 2; ticks++) plain_moves(&u, ticks);
     }
     for (int v = 0; v < VERBS; v++) { /* whatever can need memory was refused some */
         bool frugal = v == NEXT || v == DRAIN || v == TAKE_ALL || v == FLUSH || v == KEEP_ORDER || v == NEXT_FREED ||

@@ -11,7 +11,7 @@ static aoi_space *town(const setup *u) {
     aoi_space *s = open_space(u);
     aoi_area areas[] = {
         {.shape = AOI_SQUARE, .radius = 4},
-        {.shape = AOI_CIRCLE, .radius = 3, .margin = 1},
+        {.shape = AOI_CIRCLE, .radius = 3, .margin = 1, .offset = {2, -1, 0}},
         {.shape = AOI_BOX, .extents = {2, 5, 1}},
         {.shape = AOI_SECTOR, .radius = 6, .facing = 1, .angle = 2, .half_height = INFINITY},
         {.shape = AOI_POLYGON, .points = corners, .corners = 3, .half_height = INFINITY},

@@ -15,7 +15,6 @@ static uint32_t expected(int chain, uint32_t slot) {
 }
 
 static void compare(const aoi_override_table *t) {
-    EXPECT(aoi_overrides_check(t) == NULL);
     for (uint32_t slot = 0; slot < SLOTS; slot++)
         for (int c = 0; c < AOI_OVERRIDE_CHAINS; c++) {
             uint32_t n = 0;

@@ -35,12 +35,13 @@ static void expect_past(aoi_history *h, int now) {
             EXPECT(was == c->there[id] && (!was || (p[0] == c->pos[id][0] && p[1] == c->pos[id][1])));
             double reach = 3 + c->extent[id];
             there += c->there[id] && c->layers[id] & 1 && fabs(c->pos[id][0]) <= reach &&
-                     fabs(c->pos[id][1]) <= reach && (h->layer.space->world.dims < 3 || fabs(c->pos[id][2]) <= reach);
+                     fabs(c->pos[id][1]) <= reach &&
+                     (h->plugin.space->records.dims < 3 || fabs(c->pos[id][2]) <= reach);
         }
         aoi_area area = {.radius = 3, .layered = true, .layers = 1};
         EXPECT(aoi_history_near(h, (uint32_t)ago, (double[3]){0}, &area, &ids, &count) == AOI_OK && count == there);
     }
-    EXPECT(aoi_check(h->layer.space) == NULL);
+    EXPECT(aoi_check(h->plugin.space) == NULL);
 }
 
 /* A few calls of any kind; one that is refused memory changes nothing. */

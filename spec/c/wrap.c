@@ -12,7 +12,7 @@ static void entities_retire(const setup *u) {
     aoi_entity old[LIVES], e = enter(s, 1, 0);
     double at[3];
     uint32_t slot = e.index;
-    s->world.entities[slot].generation = UINT32_MAX - 2 * (LIVES - 1); /* it has this life and LIVES - 1 more */
+    s->records.entities[slot].generation = UINT32_MAX - 2 * (LIVES - 1); /* it has this life and LIVES - 1 more */
     for (int i = 0; i < LIVES; i++) {
         old[i] = aoi_find(s, 1);
         EXPECT(old[i].index == slot && aoi_position(s, old[i], at));
@@ -36,7 +36,7 @@ static void nodes_retire(const setup *u, bool waiting) {
     aoi_event e;
     enter(s, 2, 1);
     add_node(s, a, 1, waiting ? 5 : 0);
-    s->world.nodes[0].generation = UINT32_MAX - 2 * (LIVES - 1);
+    s->records.nodes[0].generation = UINT32_MAX - 2 * (LIVES - 1);
     for (int i = 0; i < LIVES; i++) {
         while (aoi_next(s, &e)) continue; /* its enter is taken, its leave will wait */
         old[i] = aoi_find_node(s, a, 1);
@@ -46,10 +46,10 @@ static void nodes_retire(const setup *u, bool waiting) {
         while (aoi_next(s, &e)) continue;
         add_node(s, a, 1, waiting ? 5 : 0);
     }
-    EXPECT(s->world.nodes[0].generation == 0 && aoi_find_node(s, a, 1).index != 0);
+    EXPECT(s->records.nodes[0].generation == 0 && aoi_find_node(s, a, 1).index != 0);
     for (int64_t id = 2; id < 50; id++) add_node(s, a, id, 5);
     for (int i = 0; i < LIVES; i++) EXPECT(aoi_set_mask(s, old[i], 0) == AOI_EGONE);
-    EXPECT(s->world.nodes[0].generation == 0 && aoi_check(s) == NULL);
+    EXPECT(s->records.nodes[0].generation == 0 && aoi_check(s) == NULL);
     close_space(s);
 }
 
@@ -70,15 +70,15 @@ static void refused_nodes_retire(const setup *u) {
     aoi_event e;
     while (aoi_next(s, &e)) continue;
     for (int i = 0; i < 2; i++) EXPECT(aoi_next_freed(s, &data)); /* two are told, two are free and not told */
-    for (uint32_t n = 0; n < s->world.node_top; n++)
-        if (n == s->unused_node) s->world.nodes[n].generation = UINT32_MAX - 1;
+    for (uint32_t n = 0; n < s->records.node_top; n++)
+        if (n == s->unused_node) s->records.nodes[n].generation = UINT32_MAX - 1;
     uint32_t last = s->unused_node;
     EXPECT(aoi_add_node_many(s, list, 3, 1, &area, NULL) == AOI_EGONE);
-    EXPECT(s->world.nodes[last].generation == 0 && aoi_check(s) == NULL);
+    EXPECT(s->records.nodes[last].generation == 0 && aoi_check(s) == NULL);
     while (aoi_next_freed(s, &data)) told++;
     EXPECT(told == 2);
     for (int64_t k = 0; k < 40; k++) add_node(s, list[0], k, 1);
-    EXPECT(s->world.nodes[last].generation == 0 && aoi_check(s) == NULL);
+    EXPECT(s->records.nodes[last].generation == 0 && aoi_check(s) == NULL);
     close_space(s);
 }
 
@@ -86,7 +86,7 @@ static void refused_nodes_retire(const setup *u) {
 static void lives_are_told_apart(const setup *u) {
     aoi_space *s = open_space(u);
     aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 1);
-    s->world.entities[b.index].generation = UINT32_MAX - 2;
+    s->records.entities[b.index].generation = UINT32_MAX - 2;
     add_node(s, a, 1, 5);
     aoi_take_all(s);
     for (int i = 0; i < 3; i++) {

@@ -66,29 +66,6 @@ for setup in fixture.all() do
       w:deliver()
       assert.is_true(space:sees(1, 8, 2))
     end)
-
-    it("refuses bad input and changes nothing", function()
-      local before = space:stats().nodes
-      local function refused(message, ...)
-        local ok, why = pcall(space.adopt, space, ...)
-        assert.is_false(ok)
-        assert.truthy(tostring(why):find(message, 1, true), why)
-      end
-      refused("table expected, got no value", 1, 7, 10)
-      refused("table expected, got number", 1, 7, 10, 2)
-      refused("id 2: integer expected, got string", 1, 7, 10, { 2, "3" })
-      refused("id 1: integer expected", 1, 7, 10, { 2.5 })
-      refused("the array has 2 ids", 1, 7, 10, { 2, 3 }, 3)
-      refused("the array has 2 ids", 1, 7, 10, { 2, 3 }, -1)
-      refused("no entity 99", 99, 7, 10, {})
-      refused("radius", 1, 7, -1, {})
-      refused("function or table expected", 1, 7, 10, {}, "f")
-      space:add_node(1, 7, 5)
-      refused("already has node 7", 1, 7, 10, {})
-      space:remove_node(1, 7)
-      assert.equal(before, space:stats().nodes)
-      assert.is_true(space:check())
-    end)
   end)
 end
 

@@ -20,13 +20,6 @@ for setup in fixture.all() do
       space:attach(2, 1, unpack(w:at(-1)))
     end)
 
-    it("stand at the carrier's place plus their offset at once", function()
-      assert.same(w:at(-1), position(2))
-      assert.equal(1, space:carrier(2))
-      assert.is_nil(space:carrier(1))
-      assert.same({ 2 }, (space:passengers(1)))
-    end)
-
     it("take its layers, and theirs do, where asked", function()
       w:enter(3, w:at(0))
       space:attach(3, 2)
@@ -59,13 +52,6 @@ for setup in fixture.all() do
       assert.same(w:at(51), position(3))
     end)
 
-    it("see what they pass", function()
-      w:watch(2, 5, 3)
-      w:take()
-      w:move(1, w:at(56))
-      assert.same({ "+2/5>9", "+9/1>1", "+9/1>2" }, w:take())
-    end)
-
     it("stay where they are when they are let go, or their carrier leaves", function()
       w:move(1, w:at(10))
       space:attach(2, nil)
@@ -78,16 +64,6 @@ for setup in fixture.all() do
       assert.is_nil(space:carrier(2))
       assert.same(w:at(20), position(2))
       w:move(2, w:at(3))
-      assert.same({}, w:take())
-    end)
-
-    it("change carriers", function()
-      space:attach(2, 9)
-      assert.equal(9, space:carrier(2))
-      assert.same({ "+9/1>2" }, w:take())
-      w:move(1, w:at(5))
-      w:move(9, w:at(70))
-      assert.same(w:at(70), position(2))
       assert.same({}, w:take())
     end)
 
@@ -110,7 +86,12 @@ for setup in fixture.all() do
 
     it("are refused with their carrier where one would be beyond 2^50", function()
       space:attach(2, 1, unpack(w:at(1e15)))
-      assert.has_error(function() w:move(1, w:at(1e15)) end)
+      local words, rows, told = "a passenger would be beyond 2^50", w:flat { { 1, w:at(1e15) } }, nil
+      for _, move in ipairs { function() w:move(1, w:at(1e15)) end, function() space:move_many(rows) end } do
+        assert.error_matches(move, words, 1, true)
+      end
+      space:move_many(rows, function(_, _, reason) told = reason end)
+      assert.equal(words, told)
       assert.same(w:at(0), position(1))
       assert.same({}, w:take())
     end)
@@ -126,3 +107,23 @@ for setup in fixture.all() do
     end)
   end)
 end
+
+describe("layers of a carrier and all that it carries", function()
+  it("change as one: no pair of two of them is told of anything that did not change", function()
+    for _, engine in ipairs(aoi.engines()) do
+      local space, heard = aoi.new { engine = engine }, {}
+      local function note(sign) return function(w, t) heard[#heard + 1] = sign .. w .. ">" .. t end end
+      for id = 1, 4 do
+        space:enter(id, 0, 0)
+        if id > 1 and id < 4 then space:attach(id, id - 1) end
+      end
+      for id = 1, 4 do space:add_node(id, 1, { radius = 5, layers = id == 3 and 2 or nil }, note "+", note "-") end
+      space:add_node(1, 2, { radius = 5, layers = 2 }, note "+", note "-")
+      heard = {}
+      space:set_layers(1, 2, true)
+      table.sort(heard)
+      assert.same({ "+1>2", "+1>3", "+3>1", "+3>2", "-1>4", "-2>4", "-4>1", "-4>2", "-4>3" }, heard)
+      assert.is_true(space:check())
+    end
+  end)
+end)

@@ -7,18 +7,6 @@ for setup in fixture.all() do
     local w
     before_each(function() w = setup.new() end)
 
-    it("are heard of when a target enters and leaves", function()
-      w:enter(1, w:at(0))
-      w:watch(1, 7, 5)
-      w:enter(2, w:at(1))
-      w:enter(3, w:at(9))
-      assert.same({ "+1/7>2" }, w:take())
-      w.space:leave(2)
-      w.space:leave(3)
-      assert.same({ "-1/7>2" }, w:take())
-      assert.is_false(w.space:has(2))
-    end)
-
     it("are where they are, however many stand where one moves far away from", function()
       for n = 62, 66 do
         w = setup.new()
@@ -29,68 +17,6 @@ for setup in fixture.all() do
         end
         assert.equal(n, w.space:count())
       end
-    end)
-
-    it("are heard of when the watcher leaves: its own nodes and those of others", function()
-      w:enter(1, w:at(0))
-      w:watch(1, 7, 5)
-      w:watch(1, 8, 2)
-      w:enter(2, w:at(1))
-      w:watch(2, 7, 5)
-      w:enter(3, w:at(4))
-      assert.same({ "+1/7>2", "+1/7>3", "+1/8>2", "+2/7>1", "+2/7>3" }, w:take())
-      w.space:leave(1)
-      assert.same({ "-1/7>2", "-1/7>3", "-1/8>2", "-2/7>1" }, w:take())
-      assert.equal(2, w.space:count())
-      assert.equal(1, w.space:stats().nodes)
-    end)
-
-    it("are heard of when a node is added and removed", function()
-      w:enter(1, w:at(0))
-      w:enter(2, w:at(1))
-      w:enter(3, w:at(2))
-      w:watch(1, 7, 1)
-      w:watch(1, 8, 9)
-      assert.same({ "+1/7>2", "+1/8>2", "+1/8>3" }, w:take())
-      w.space:remove_node(1, 8)
-      assert.same({ "-1/8>2", "-1/8>3" }, w:take())
-      w:move(3, w:at(0))
-      assert.same({ "+1/7>3" }, w:take())
-    end)
-
-    it("begin again when an id comes back", function()
-      w:enter(1, w:at(0))
-      w:watch(1, 7, 5)
-      w:enter(2, w:at(1), 4)
-      w:watch(2, 7, 5)
-      assert.same({ "+1/7>2", "+2/7>1" }, w:take())
-      w.space:leave(2)
-      assert.same({ "-1/7>2", "-2/7>1" }, w:take())
-      w:enter(2, w:at(2))
-      assert.same({ "+1/7>2" }, w:take())
-      assert.equal(1, w.space:kind(2))
-      assert.same({}, w.space:nodes(2))
-    end)
-
-    it("begin again when a node id comes back", function()
-      w:enter(1, w:at(0))
-      w:enter(2, w:at(1))
-      w:watch(1, 7, 5)
-      assert.same({ "+1/7>2" }, w:take())
-      w.space:remove_node(1, 7)
-      assert.same({ "-1/7>2" }, w:take())
-      w:watch(1, 7, 5)
-      assert.same({ "+1/7>2" }, w:take())
-    end)
-
-    it("may use the same node ids on different entities", function()
-      for id = 1, 3 do
-        w:enter(id, w:at(0))
-        for node_id = 1, 3 do w:watch(id, node_id, node_id) end
-      end
-      assert.equal(3 * 3 * 2, #w:take())
-      w.space:remove_node(2, 2)
-      assert.same({ "-2/2>1", "-2/2>3" }, w:take())
     end)
 
     it("take any whole number as id", function()

@@ -78,6 +78,32 @@ for _, engine in ipairs(aoi.engines()) do
         space:close()
       end)
 
+      it("keeps no room for a crowd's events a few ticks after it", function()
+        local space, people = aoi.new { engine = engine, dimensions = dimensions, delivery = "deferred" }, 150
+        local function tick(apart)
+          local rows, events = {}, {}
+          for id = 1, people do
+            for _, v in ipairs { id, id * apart, 4, dimensions == 3 and 5 or nil } do rows[#rows + 1] = v end
+          end
+          space:move_many(rows)
+          return select(2, space:drain(events))
+        end
+        for id = 1, people do
+          space:enter(id, id * 20, 4, dimensions == 3 and 5 or nil)
+          space:add_node(id, 1, 30)
+        end
+        space:flush()
+        for _ = 1, 3 do tick(20) end
+        local events = tick(0.1)
+        assert.is_true(events > 20000)
+        local before = space:stats().memory
+        tick(20)
+        for k = 1, 6 do tick(20 + k / 100) end
+        local after = space:stats().memory
+        assert.is_true(before - after >= 40 * events, ("%d bytes, then %d"):format(before, after))
+        space:close()
+      end)
+
       it("does not grow with the time a space is used", function()
         local space = aoi.new { engine = engine, dimensions = dimensions }
         local random = rng.new(11)

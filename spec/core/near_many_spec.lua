@@ -19,7 +19,10 @@ local AREAS = {
   { name = "sectors", areas = {
     { shape = "sector", radius = 6, facing = 1, angle = 2 }, { shape = "sector", radius = 4, facing = 4, angle = 5 },
   } },
-  { name = "polygons", areas = { { shape = "polygon", points = { -4, -3, 5, -3, 0, 6 } } } },
+  { name = "polygons", areas = {
+    { shape = "polygon", points = { -4, -3, 5, -3, 0, 6 } },
+    { shape = "polygon", rings = { { -8, -8, 8, -8, 8, 8, -8, 8 }, { -3, -4, 5, -3, 0, 6 } } },
+  } },
 }
 
 -- Where places are: `unit` apart, from `offset` on. Where the offset is large, the sums of the rule are rounded.
@@ -30,13 +33,13 @@ local MAPS = {
 
 local function scaled(area, unit)
   local copy = shapes.copy(area)
-  for _, list in ipairs { copy.extents or {}, copy.points or {} } do
+  for _, list in ipairs { copy.extents or {}, unpack(copy.rings or {}) } do
     for i, v in ipairs(list) do list[i] = v * unit end
   end
   copy.radius = copy.radius and copy.radius * unit
   local given = {}
   for name, value in pairs(area) do given[name] = value end
-  given.radius, given.extents, given.points = copy.radius, copy.extents, copy.points
+  given.radius, given.extents, given.points, given.rings = copy.radius, copy.extents, nil, copy.rings
   return given, copy
 end
 

@@ -14,7 +14,7 @@ for _, scenario in ipairs(history.scenarios) do
     plays[#plays + 1] = { scenario = scenario, mode = mode, name = scenario.name }
   end
 end
-for i = 1, 3 do
+for _, i in ipairs { 1, 2, 3, 6 } do
   for _, mode in ipairs { "immediate", "flush" } do
     local scenario = history.scenarios[i]
     plays[#plays + 1] = { scenario = scenario, mode = mode, unruly = true, name = scenario.name .. ", nested calls" }

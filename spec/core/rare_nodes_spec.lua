@@ -1,51 +1,24 @@
--- Two or three of hundreds carry an area of a size of its own, which engines may keep apart: it must be found wherever
--- its owner walks, jumps, or comes from.
 local aoi = require "aoi"
-local random_run = require "spec.support.random_run"
-local rng = require "spec.support.rng"
 
-local SEED, STEPS = random_run.seed("rare nodes"), random_run.steps(1500)
-local N, RARE = 400, 3
-
--- All events of one history, which is the same on every engine.
-local function play(engine)
-  local random, space, events = rng.new(SEED), aoi.new { engine = engine }, {}
-  local function hear(kind)
-    return function(watcher, target) events[#events + 1] = kind .. watcher .. ">" .. target end
-  end
-  local enter, leave = hear "+", hear "-"
-  local x, y = {}, {}
-  for id = 1, N do
-    x[id], y[id] = random() * 1000, random() * 1000
-    space:enter(id, x[id], y[id])
-    space:add_node(id, 1, 20, enter, leave)
-  end
-  local function rare(id) space:add_node(id, 2, { radius = 90, keep = 100, shape = "circle" }, enter, leave) end
-  local marks = {}
-  for step = 1, STEPS do
-    local id = random(3) == 1 and random(RARE) or random(N)
-    local jump = random(40)
-    if step == 20 then rare(1) rare(2) end
-    if step % 300 == 0 then rare(3) elseif step % 300 == 150 and step > 300 then space:remove_node(3, 2) end
-    if jump == 1 then x[id], y[id] = random() * 1000, random() * 1000
-    elseif jump == 2 then x[id] = x[id] + 1e5
-    else x[id], y[id] = x[id] % 1000 + random() * 40 - 20, y[id] + random() * 40 - 20 end
-    space:move(id, x[id], y[id])
-    if step % 100 == 0 then
-      assert.is_true(space:check())
-      table.sort(events)
-      marks[#marks + 1] = table.concat(events, " ")
-      events = {}
-    end
-  end
-  space:close()
-  return table.concat(marks, "\n")
-end
-
-local expected
+-- Among boxes of as little depth as they have: an engine must take them as what they are, and propose a pair once.
 for _, engine in ipairs(aoi.engines()) do
-  it("nodes that few carry are found on " .. engine, function()
-    expected = expected or play("brute")
-    assert.equal(expected, play(engine))
+  it("squares of radius 0 hear of a target once, on " .. engine, function()
+    for _, from in ipairs { 2.5, 9, 300 } do
+      local space, heard = aoi.new { engine = engine }, {}
+      local function enter(watcher, target) if target == 99 then heard[#heard + 1] = watcher end end
+      for id = 1, 40 do
+        space:enter(id, 2, 2)
+        local square = id % 4 > 0
+        space:add_node(id, 1, square and { radius = 0 } or { shape = "box", extents = { id / 100, 0 } }, enter)
+      end
+      space:enter(99, from, 2)
+      for _ = 1, 3 do
+        heard = {}
+        space:move(99, 2, 2)
+        space:move(99, from, 3)
+        assert.equal(40, #heard)
+      end
+      space:close()
+    end
   end)
 end

@@ -1,85 +1,11 @@
--- Coordinates whose sums round to either side, and coordinates beyond what a float can tell apart: `t - r <= w` and
--- `t <= w + r` then differ, and keys of an index that are rounded must still find every pair. Crowds in which all nodes
--- have one radius, or two, against brute force. AOI_SEED replays, AOI_LENGTH makes it longer.
+-- Coordinates whose sums round to either side, or beyond what a float can tell apart, by example; crowds_spec.lua has
+-- crowds of them. AOI_SEED replays.
 local aoi = require "aoi"
 local random_run = require "spec.support.random_run"
 local recorder = require "spec.support.recorder"
 local rng = require "spec.support.rng"
 
-local unpack = table.unpack or unpack -- luacheck: ignore
-local SEED, STEPS = random_run.seed("rounding"), random_run.steps(750)
-local PEOPLE = 60
-
--- unit: of coordinates; radius: in units; offset: where the map is; far: one move in so many
-local MAPS = {
-  { name = "tenths", unit = 0.1, radius = 3, span = 12, offset = 0, far = 20 },
-  { name = "tenths around a border of tiles", unit = 0.1, radius = 7, span = 20, offset = 6.4, far = 20 },
-  { name = "thirds, far out", unit = 1 / 3, radius = 5, span = 30, offset = 12345.6, far = 20 },
-  { name = "whole numbers", unit = 1, radius = 2, span = 9, offset = -4, far = 10 },
-  { name = "radius 0", unit = 1, radius = 0, span = 4, offset = 0, far = 5 },
-  { name = "large units", unit = 2 ^ 40, radius = 3.7, span = 12, offset = 2 ^ 42, far = 20 },
-  { name = "steps below the last digit", unit = 0.1, radius = 3, span = 12, offset = 2 ^ 49, far = 20 },
-  { name = "heights below the last digit of a float", unit = 0.1, radius = 3, span = 12, offset = 2 ^ 23, far = 20 },
-  { name = "one cell, half a float's digit", unit = 0.25, radius = 3, span = 12, offset = 2 ^ 23, far = 20,
-    cell = math.huge },
-  { name = "a cell of many floats", unit = 0.001, radius = 7, span = 40, offset = 99990, far = 20, cell = 1e5 },
-  { name = "beyond all cells, one float", unit = 1e-3, radius = 3, span = 12, offset = 1e9, far = 20 },
-  { name = "farther beyond", unit = 2, radius = 3, span = 12, offset = 1e15, far = 20 },
-  { name = "a town", unit = 0.5, radius = 40, span = 300, offset = -75, far = 100 },
-}
-
--- area: radius, keep, shape; other: the radius of every third; masks: masks and kinds at random
-local function agree(random, engine, dimensions, map, area)
-  local pair = recorder.against_brute { engine = engine, dimensions = dimensions, cell = map.cell }
-  local both, at = pair.both, {}
-  local function place(id, far)
-    local p = at[id] or {}
-    for a = 1, dimensions do
-      p[a] = far and random(map.span) or (p[a] or random(map.span)) + random(5) - 3
-    end
-    at[id] = p
-    local x = {}
-    for a = 1, dimensions do x[a] = map.offset + p[a] * map.unit end
-    return unpack(x)
-  end
-  local function come(id)
-    both("enter", id, place(id, true))
-    local radius = area.other and id % 3 == 0 and area.other or area.radius
-    local mask = area.masks and random(3) or 1
-    pair.watch(id, 1, { radius = radius, keep = area.keep, shape = area.shape, mask = mask })
-    if area.masks then both("set_kind", id, random(4) - 1) end
-  end
-  for id = 1, PEOPLE do come(id) end
-  for i = 1, STEPS / 5 do
-    local id = random(PEOPLE)
-    if random(40) == 1 then
-      both("leave", id)
-      at[id] = nil
-      come(id)
-    end
-    both("move", id, place(id, random(map.far) == 1))
-    if i % 25 == 0 then pair.check() end
-  end
-  pair.close()
-end
-
-for _, engine in ipairs(aoi.engines()) do
-  for dimensions = 2, 3 do
-    describe(("rounding on %s %dD:"):format(engine, dimensions), function()
-      for i, map in ipairs(MAPS) do
-        it(map.name, function()
-          local random = rng.new(SEED + rng.hash(engine .. dimensions) + i)
-          local radius = map.unit * map.radius
-          agree(random, engine, dimensions, map, { radius = radius })
-          agree(random, engine, dimensions, map, { radius = radius, masks = true })
-          agree(random, engine, dimensions, map, { radius = radius, keep = radius + map.unit })
-          agree(random, engine, dimensions, map, { radius = radius, shape = "circle" })
-          agree(random, engine, dimensions, map, { radius = radius, other = radius + map.unit })
-        end)
-      end
-    end)
-  end
-end
+local SEED, PEOPLE = random_run.seed("rounding"), 60
 
 -- Engines keep the structures for one size of node for a while after the last node of that size has gone.
 for _, engine in ipairs(aoi.engines()) do

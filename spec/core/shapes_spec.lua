@@ -1,14 +1,8 @@
--- Shapes by example: what is inside, ties included; areas that change in place, sectors that turn, overrides, nearest.
+-- Shapes by example: what is inside, ties included; what a margin keeps; nearest.
 local fixture = require "spec.support.fixture"
+local rng = require "spec.support.rng"
 
 local pi = math.pi
-
-local function sorted(list, n)
-  local t = {}
-  for i = 1, n do t[i] = list[i] end
-  table.sort(t)
-  return t
-end
 
 -- { area, inside, outside }, in the plane; in 3D the same at the watcher's height.
 local plane = {
@@ -92,62 +86,29 @@ for setup in fixture.immediate() do
       assert.same({ "+1/1>2", "-1/1>2" }, w:take(), "the angle has no margin")
     end)
 
-    it("change in place: only the difference is an event", function()
-      w:enter(2, w:at(3))
-      w:enter(3, w:at(8))
-      w:enter(4, w:at(8), 2)
-      w:watch(1, 1, { shape = "circle", radius = 5 })
-      assert.same({ "+1/1>2" }, w:take())
-      space:set_area(1, 1, area_of { shape = "box", extents = { 9, 1 }, mask = 1 })
-      assert.same({ "+1/1>3" }, w:take())
-      space:set_area(1, 1, { radius = 9 })
-      assert.same({ "+1/1>4" }, w:take())
-      space:set_area(1, 1, { shape = "polygon", points = { 7, -1, 9, -1, 9, 1, 7, 1 } })
-      assert.same({ "-1/1>2" }, w:take())
-      space:set_area(1, 1, space:area(1, 1))
-      assert.same({}, w:take())
-      space:set_area(1, 1, 4)
-      assert.same({ "+1/1>2", "-1/1>3", "-1/1>4" }, w:take())
-    end)
-
-    it("turn", function()
-      w:enter(2, w:at(3))
-      w:enter(3, w:at(-3))
-      w:watch(1, 1, { shape = "sector", radius = 5, facing = 0, angle = 1 })
-      assert.same({ "+1/1>2" }, w:take())
-      space:set_facing(1, 1, pi)
-      assert.same({ "+1/1>3", "-1/1>2" }, w:take())
-      assert.equal(pi, space:area(1, 1).facing)
-    end)
-
-    it("give way to overrides", function()
-      w:enter(2, w:at(3))
-      w:enter(3, w:at(100))
-      w:enter(4, w:at(3), 0)
-      w:watch(1, 1, 5)
-      w:take()
-      space:override(1, 1, 2, "hide")
-      space:override(1, 1, 3, "show")
-      space:override(1, 1, 4, "match")
-      assert.same({ "+1/1>3", "+1/1>4", "-1/1>2" }, w:take())
-      assert.equal(3, select(2, space:overrides(1, 1)))
-      assert.same({ 3, 4 }, sorted(space:view(1, 1)))
-      w:move(2, w:at(1))
-      w:move(3, w:at(200))
-      w:move(4, w:at(9))
-      assert.same({ "-1/1>4" }, w:take())
-      w:move(4, w:at(2))
-      space:set_kind(4, 2)
-      space:set_mask(1, 1, 0)
-      assert.same({ "+1/1>4" }, w:take(), "what matches does so whatever kind and mask are")
-      space:override(1, 1, 3, nil)
-      space:override(1, 1, 2, nil)
-      assert.same({ "-1/1>3" }, w:take())
-      space:leave(4)
-      assert.same({ "-1/1>4" }, w:take())
-      w:enter(4, w:at(2), 0)
-      assert.same({}, w:take(), "a new life")
-      assert.equal(0, select(2, space:overrides(1, 1)))
+    it("tell exactly who comes and goes when they turn, little or much", function()
+      local random, seen = rng.new(5), {}
+      local function hear(_, target, _) seen[target] = not seen[target] or nil end
+      for id = 2, 161 do -- many at the rim
+        local away, a = id % 2 == 0 and 5 or 5 * random(), 2 * pi * random()
+        w:enter(id, point { away * math.cos(a), away * math.sin(a) })
+      end
+      for k, angle in ipairs { 0.01, 1, 2.1, pi, 4, 6.2 } do
+        seen = {}
+        space:add_node(1, k, { shape = "sector", radius = 5, facing = 0, angle = angle }, hear, hear)
+        local facing = 0
+        for turn = 1, 40 do
+          facing = facing + (turn % 2 == 0 and random() - 0.5 or (random() - 0.5) * 7)
+          space:set_facing(1, k, facing)
+          local heard = 0
+          for _ in pairs(seen) do heard = heard + 1 end
+          local list, n = space:view(1, k)
+          for i = 1, n do assert.is_true(seen[list[i]], ("%d, angle %g, turn %d"):format(list[i], angle, turn)) end
+          assert.equal(n, heard, ("angle %g, turn %d"):format(angle, turn))
+        end
+        space:remove_node(1, k)
+      end
+      assert.is_true(space:check())
     end)
 
     it("leave nearest in order: by distance, then by id", function()

@@ -238,18 +238,6 @@ describe("a snapshot", function()
     space:close()
     assert.has_error(function() space:save() end, "attempt to use a closed space")
   end)
-
-  it("takes 200 damaged strings for none, or for a sound space", function()
-    local random = require("spec.support.rng").new(require("spec.support.random_run").seed("snapshots"))
-    local whole = world({}, {}):save()
-    for _ = 1, 200 do
-      local at, n = random(#whole), random(4)
-      local text = whole:sub(1, at - 1) .. string.char(random(256) - 1):rep(n - 1) .. whole:sub(at + n)
-      local ok, space = pcall(aoi.load, text)
-      if ok then assert.is_true(space:check()) end
-      assert.is_true(not ok or text == whole)
-    end
-  end)
 end)
 
 describe("the snapshot's page", function()

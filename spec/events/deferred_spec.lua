@@ -152,6 +152,22 @@ for setup in fixture.immediate() do
       assert.is_true(w.space:check())
     end)
 
+    it("holds on, with `outside`, to what it held as the last delivery ended, by what handlers did, too", function()
+      local space, heard = aoi.new { delivery = "deferred" }, {}
+      local function hear(kind) return function(_, target) heard[#heard + 1] = kind .. target end end
+      space:enter(1, 0, 0)
+      space:enter(2, 500, 0)
+      space:add_node(1, 1, { radius = 10, margin = 10, outside = true }, hear "+", hear "-")
+      space:add_node(1, 2, 100, function() space:move(2, 5, 0) end)
+      space:flush()
+      space:enter(3, 50, 0) -- the handler takes 2 into the area
+      space:flush()
+      space:move(2, 15, 0) -- between its borders
+      space:flush()
+      assert.same({ "+2", "+3", "-2" }, heard)
+      assert.is_true(space:check())
+    end)
+
     it("does not look for a drain that is refused", function()
       local w = scene()
       w.space:add_node(1, 11, { radius = 10, keep = 20 })

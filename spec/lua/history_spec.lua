@@ -1,11 +1,7 @@
--- aoi.history: by example, and random games against copies of every tick. AOI_SEED replays, AOI_LENGTH makes it longer.
+-- aoi.history, by example. The random histories of spec/core compare it with a copy of each tick.
 local aoi = require "aoi"
 local history = require "aoi.history"
-local Model = require "spec.support.model"
 local fixture = require "spec.support.fixture"
-local random_area = require "spec.support.random_area"
-local random_run = require "spec.support.random_run"
-local rng = require "spec.support.rng"
 
 local unpack = table.unpack or unpack
 
@@ -164,102 +160,4 @@ describe("a history", function()
     for _ = 1, 101 do past:tick() end
     for ago = 0, 100 do assert.equal(106, select(2, past:position(ago, 199))) end
   end)
-
-  it("is refused what makes no sense", function()
-    local space = aoi.new()
-    local words = "a number of ticks from 1 to 1048576 expected"
-    for _, ticks in ipairs { 0, -1, 2 ^ 30 } do
-      assert.error_matches(function() history.new(space, ticks) end, words)
-    end
-    assert.error_matches(function() history.new(space) end, "integer expected, got no value")
-    assert.error_matches(function() history.new {} end, "aoi.space expected, got table")
-    local past = history.new(space, 5)
-    assert.error_matches(function() past:position(6, 1) end, "a history of 5 ticks does not go back 6")
-    assert.error_matches(function() past:position(-1, 1) end, "number must not be negative")
-    assert.error_matches(function() past:near(0.5, 0, 0, 1) end, "number has no integer representation")
-    assert.error_matches(function() past:near(1, 0, 0) end, "number or table expected, got no value")
-    assert.error_matches(function() past:near(1, 0, 0, 0, { radius = 1 }) end, "got an area")
-    assert.error_matches(function() past:tick(1) end, "nothing expected, got number")
-    assert.error_matches(function() past.tick(space) end, "aoi.History expected, got")
-  end)
-end)
-
--- A game: every tick is copied whole, as a model of its own, and any of them is asked.
-local SCENES = {
-  { name = "a small grid", scale = 1, side = 9 }, { name = "open ground", scale = 0.37, side = 400 },
-  { name = "far out", scale = 2 ^ 44, side = 7 },
-}
-
-describe("random histories of the past", function()
-  local seed, steps = random_run.seed("random pasts"), random_run.steps(2500)
-  local masks = { 1, 2, 3, 0 }
-  for _, engine in ipairs { "list", "grid" } do
-    for dimensions = 2, 3 do
-      for _, scene in ipairs(SCENES) do
-        it(("on %s %dD, %s"):format(engine, dimensions, scene.name), function()
-          local random = rng.new(rng.hash(seed .. scene.name .. dimensions))
-          local space = aoi.new { engine = engine, dimensions = dimensions,
-            delivery = random(2) == 1 and "deferred" or nil }
-          local scenario = {
-            coordinate = function() return (random(scene.side) - scene.side / 2) * scene.scale end,
-            radius = function() return random { 0, 1, 2, 5, 40, math.huge } * scene.scale end,
-          }
-          local function place()
-            local p = {}
-            for axis = 1, dimensions do p[axis] = scenario.coordinate() end
-            return p
-          end
-          local live, kinds, copies, ticks = {}, {}, {}, random(9)
-          for id = 1, 20 do
-            live[id] = place()
-            space:enter(id, unpack(live[id]))
-          end
-          local past = history.new(space, ticks)
-          local function note()
-            local copy = Model.new { dimensions = dimensions }
-            for id, p in pairs(live) do copy:enter(id, p, kinds[id]) end
-            table.insert(copies, 1, copy)
-          end
-          note()
-          for step = 1, math.ceil(steps / 12) do
-            local id, what = random(24), random(20)
-            if not live[id] then
-              live[id], kinds[id] = place(), random { 1, 2, 0 }
-              local p = { unpack(live[id]) }
-              p[#p + 1] = kinds[id]
-              space:enter(id, unpack(p))
-            elseif what == 1 then
-              live[id] = nil
-              space:leave(id)
-            elseif what == 2 then
-              kinds[id] = random { 1, 2, 3 }
-              space:set_kind(id, kinds[id])
-            elseif what < 14 then
-              live[id] = place()
-              space:move(id, unpack(live[id]))
-            elseif what < 19 then
-              past:tick()
-              note()
-            else
-              for _ = 1, random(12) do
-                past:tick()
-                note()
-              end
-            end
-            if space:stats().pending > 0 then space:flush() end
-            local ago, who, message = random(ticks + 1) - 1, random(24), random_run.again(seed) .. " step " .. step
-            local then_ = copies[ago + 1]
-            local p, area = place(), random_area.make(random, scenario, dimensions, masks)
-            local mask = random(3) == 1 and random(masks) or nil
-            local arguments = { unpack(p) }
-            arguments[#p + 1], arguments[#p + 2] = area, mask
-            local list = past:near(ago, unpack(arguments, 1, #p + 2))
-            assert.same(then_ and then_:near(p, area, mask) or {}, sorted(list), message)
-            assert.same(then_ and then_:position(who) or {}, { past:position(ago, who) }, message)
-            if step % 20 == 0 then assert.is_true(space:check(), message) end
-          end
-        end)
-      end
-    end
-  end
 end)

@@ -10,18 +10,11 @@ local function test(title, f)
   end)
 end
 
--- The even-odd rule of the contract over all rings, about a place in the world.
+-- Whether a place in the world is in a zone.
 local function is_in(zone, x, y)
-  local dx, dy, inside = x - zone.x, y - zone.y, false
-  for _, p in ipairs(zone.rings) do
-    local j = #p - 1
-    for i = 1, #p, 2 do
-      local xi, yi, xj, yj = p[i], p[i + 1], p[j], p[j + 1]
-      if (yi > dy) ~= (yj > dy) and dx < (xj - xi) * (dy - yi) / (yj - yi) + xi then inside = not inside end
-      j = i
-    end
-  end
-  return inside
+  local space = aoi.new()
+  space:enter(1, x, y)
+  return select(2, space:near(zone.x, zone.y, { shape = "polygon", rings = zone.rings })) == 1
 end
 
 local function feature(geometry, properties, id)
@@ -57,6 +50,16 @@ describe("aoi.maps.geojson", function()
     end
   end)
 
+  test("takes a geometry alone, as a database gives it", function()
+    local multi = ('{"type":"MultiPolygon","coordinates":[[%s],[%s]]}'):format(square(0, 0, 1), square(10, 0, 2))
+    for _, text in ipairs { polygon(square(5, 5, 4)), multi,
+      '{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]},' .. multi .. "]}" } do
+      assert.same(maps.geojson(feature(text)), maps.geojson(text))
+      assert.equal(1, #maps.geojson(text))
+    end
+    assert.same({}, maps.geojson '{"type":"Point","coordinates":[1,2]}')
+  end)
+
   test("turns degrees into metres around an origin, or scales them", function()
     local text = feature(polygon("[[13,60],[15,60],[15,61],[13,61]]"), '{"name":"field"}')
     local zone = maps.geojson(text, { origin = { 13, 60 } })[1]
@@ -71,8 +74,16 @@ describe("aoi.maps.geojson", function()
 
   for _, c in ipairs {
     { "no JSON", "nothing" }, { "no JSON", '{"type":' },
-    { "the map: a FeatureCollection or a Feature of GeoJSON expected", "[1]" },
-    { "the map: a FeatureCollection or a Feature of GeoJSON expected", '{"type":"Topology"}' },
+    { "the map: a FeatureCollection, a Feature or a geometry of GeoJSON expected", "[1]" },
+    { "the map: a FeatureCollection, a Feature or a geometry of GeoJSON expected", '{"type":"Topology"}' },
+    { "the map: a FeatureCollection, a Feature or a geometry of GeoJSON expected", "null" },
+    { "features: array expected, got an object", '{"type":"FeatureCollection","features":{"1":{}}}' },
+    { "coordinates: table expected, got nothing", '{"type":"Polygon"}' },
+    { "features[1].geometry: a geometry expected, got type 'Poligon'", collection(feature '{"type":"Poligon"}') },
+    { "features[1].geometry.geometries[1]: table expected, got number",
+      collection(feature '{"type":"GeometryCollection","geometries":[1]}') },
+    { "geometry.coordinates: array expected, got an object",
+      feature '{"type":"MultiPolygon","coordinates":{"a":[]}}' },
     { "features: table expected, got nothing", '{"type":"FeatureCollection"}' },
     { "features[2]: type 'Feature' expected, got 'Polygon'", collection(feature "null", polygon(square(0, 0, 1))) },
     { "geometry.coordinates[1]: a ring of 3 or more corners expected, got 2", feature(polygon "[[0,0],[1,1],[0,0]]") },
@@ -130,6 +141,21 @@ describe("aoi.maps.tiled", function()
           { "id": 7, "name": "", "x": 0, "y": 0, "width": 2, "height": 4 } ] } ] },
       { "type": "imagelayer", "name": "sky" } ] }]]
 
+  local function layer_of(objects)
+    return '{"layers":[{"type":"objectgroup","name":"things","objects":' .. objects .. "}]}"
+  end
+
+  test("puts a tile on its lower left corner, and turns it there", function()
+    local objects = maps.tiled(layer_of [=[[{"gid":7,"x":10,"y":20,"width":4,"height":6},
+      {"gid":7,"x":10,"y":20,"width":4,"height":6,"rotation":90}]]=])
+    assert.same({ 12, 17, { shape = "box", extents = { 2, 3 } } }, { objects[1].x, objects[1].y, objects[1].area })
+    local x, y = objects[2].x, objects[2].y
+    local points = objects[2].area.points -- a quarter to the right: from (10, 20) to (16, 24)
+    for i, v in ipairs { 16, 20, 16, 24, 10, 24, 10, 20 } do
+      assert.near(v, points[i] + (i % 2 == 1 and x or y), 1e-12)
+    end
+  end)
+
   local function lines(walls)
     local list = {}
     for i, w in ipairs(walls) do list[i] = ("%g,%g-%g,%g"):format(w[1], w[2], w[3], w[4]) end
@@ -166,6 +192,10 @@ describe("aoi.maps.tiled", function()
   for _, c in ipairs {
     { "the map: a map of Tiled, with layers, expected", '{"type":"Feature"}' },
     { "layers[1]: table expected, got number", '{"layers":[5]}' },
+    { "layers: array expected, got an object", '{"layers":{"a":1}}' },
+    { "layers[1].objects: array expected, got an object", '{"layers":[{"type":"objectgroup","objects":{"a":1}}]}' },
+    { "layers[1].objects[1]: a width and a height of 0 or more",
+      '{"layers":[{"type":"objectgroup","objects":[{"x":0,"y":0,"width":-1}]}]}' },
     { "layers[1].objects: table expected, got nothing", '{"layers":[{"type":"objectgroup"}]}' },
     { "layers[1].objects[1].x: number expected, got nothing",
       '{"layers":[{"type":"objectgroup","objects":[{"y":1}]}]}' },

@@ -3,12 +3,10 @@ local aoi = require "aoi"
 local neighbors = require "aoi.neighbors"
 local Sync = require "aoi.sync"
 local garbage_of = require "spec.support.garbage"
-local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 local tree = require "spec.support.tree"
 
 local PLAYER, NPC = 1, 2
-local SEED = random_run.seed("neighbour lists")
 
 local function sorted(list, n)
   local copy = {}
@@ -277,58 +275,6 @@ for _, engine in ipairs(tree.engines) do
       refused "is not in the list of 1: each event is dispatched once"
       assert.same({ 3 }, walk(near:each(1)))
       assert.equal(0, near:viewer_count(2))
-    end)
-
-    it("random histories agree with what the space says", function()
-      local random = rng.new(SEED + rng.hash(engine))
-      local watchers = {}
-      local function compare()
-        near:tick()
-        local viewers = {}
-        for watcher in pairs(watchers) do
-          local list, n = space:view(watcher, near:node(watcher))
-          for i = 1, n do
-            local id = list[i]
-            viewers[id] = viewers[id] or {}
-            table.insert(viewers[id], watcher)
-          end
-          assert.same(sorted(list, n), walk(near:each(watcher)))
-          assert.equal(n, near:count(watcher))
-        end
-        for id = 1, 20 do
-          local expected = viewers[id] or {}
-          table.sort(expected)
-          assert.same(expected, walk(near:each_viewer(id)))
-        end
-      end
-      for id = 1, 4 do space:leave(id) end
-      for _ = 1, random_run.steps(1500) * 4 / 15 do
-        for _ = 1, random(6) do
-          local id, what = random(20), random()
-          if not space:has(id) then
-            space:enter(id, random(60), random(60), random(3))
-            if id <= 8 then
-              near:add(id, { radius = random(20), mask = random(3) })
-              watchers[id] = true
-            end
-          elseif what < 0.1 then
-            space:leave(id)
-            watchers[id] = nil
-          elseif what < 0.2 and watchers[id] then
-            space:set_radius(id, near:node(id), random(20))
-          elseif what < 0.25 and watchers[id] then
-            space:set_mask(id, near:node(id), random(3))
-          else
-            space:move(id, random(60), random(60))
-          end
-        end
-        compare()
-      end
-      for id = 1, 20 do
-        if space:has(id) then space:leave(id) end
-      end
-      near:tick()
-      nothing_left()
     end)
   end)
 end

@@ -73,8 +73,9 @@ describe("the README", function()
   it("has the figures of the comparison", function()
     local comparison, seen, grid = process.lines(process.read "docs/comparison.md"), 0, nil
     for _, line in ipairs(lines "README.md") do
-      local name, figure = line:match "^| ([^|]+) | ([%d,]+) | \226"
+      local name, figure, bar = line:match "^| ([^|]+) | ([%d,]+) | (\226[^ ]*)"
       local ns = figure and tonumber((figure:gsub(",", "")))
+      if ns then assert.is_true(math.abs(#bar / 3 - ns / 200) < 0.65, line) end -- a sign of three bytes for 200
       if name == "`grid`" then grid = ns end
       local found = name == "`grid`" or name == "`list`"
       for _, row in ipairs(ns and comparison or {}) do
@@ -85,5 +86,36 @@ describe("the README", function()
       seen = seen + (ns and 1 or 0)
     end
     assert.equal(10, seen)
+  end)
+
+  it("has in its first lines what the tables have", function()
+    local text, times = process.read "README.md", {}
+    local list, grid = text:match "| `list` | ([%d.]+) |", text:match "| `grid` | ([%d.]+) |"
+    for _, name in ipairs { "moon, tiles of 50", "MServer, lists", "KBEngine, triggers", "go-aoi, XZ list" } do
+      local row = process.read("docs/comparison.md"):match("\n| " .. name:gsub("%p", "%%%0") .. " (|[^\n]*)")
+      times[#times + 1] = tonumber(row:match "^| [%d.]+ / [%d.]+ | [%d.]+ / ([%d.]+)")
+    end
+    table.sort(times)
+    local says = ("%g to %g times as fast"):format(times[1], times[4])
+    assert.is_truthy(text:gsub("\n", " "):find(says, 1, true), says)
+    assert.is_truthy(text:find(("**%.1f µs per move** on `list`"):format(list / 1000), 1, true))
+    assert.is_truthy(text:find(("; %.1f on `grid`"):format(grid / 1000), 1, true))
+    local most = 0
+    for a, b in process.read("docs/engines.md"):gmatch "\n| `[^|]+| (%d+) | %**(%d+)%** |" do
+      most = math.max(most, a / b)
+    end
+    assert.is_truthy(text:find(("up to %.0f times as fast as `list`"):format(most), 1, true), most)
+    local bytes = { process.read("docs/engines.md"):match "| bytes per entity[^|]+| (%d+) | %**(%d+)%** |" }
+    assert.is_true(text:find("half the memory", 1, true) and math.abs(bytes[2] / bytes[1] - 0.5) < 0.05)
+  end)
+
+  it("says up to where a loop by hand is faster, as the comparison does", function()
+    local function plain(path) return (process.read(path):gsub("%s+", " "):gsub("[*`]", "")) end
+    local text, comparison = plain "README.md", plain "docs/comparison.md"
+    local bits = { text:match "bits in C is faster up to (%d+) entities against grid, up to ([%d,]+) against list" }
+    local ffi = { text:match "a loop over FFI arrays up to (%d+) and (%d+)" }
+    assert.same(bits, { comparison:match "%f[%w]grid up to (%d+)", comparison:match "beats list up to about ([%d,]+)" })
+    local list, grid = comparison:match "FFI arrays beats list up to about (%d+) and grid up to (%d+)"
+    assert.same(ffi, { grid, list })
   end)
 end)

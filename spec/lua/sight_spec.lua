@@ -3,7 +3,6 @@
 local aoi = require "aoi"
 local sights = require "aoi.sight"
 
-local unpack = table.unpack or unpack
 
 for _, delivery in ipairs { "immediate", "deferred" } do
   describe("sights, " .. delivery .. ":", function()
@@ -451,52 +450,6 @@ describe("sights:", function()
     assert.same({ 5, -1, 5, 1, false, 0, 2 }, { sight:get_wall(wall) })
     sight:wall(4, -1, 4, 1)
     assert.is_false(sight:sees(1, 1, 2)) -- any height
-  end)
-
-  it("misuse is refused in the words of the standard library, and changes nothing", function()
-    local space = aoi.new()
-    local sight = sights.new(space)
-    space:enter(1, 0, 0)
-    space:add_node(1, 7, 5)
-    local function refused(what, f, ...)
-      local args, n = { ... }, select("#", ...)
-      local ok, err = pcall(function() sight[f](sight, unpack(args, 1, n)) end)
-      assert.is_false(ok)
-      assert.matches(what, err, 1, true)
-    end
-    refused("bad argument #4 to 'wall' (number expected, got no value)", "wall", 1, 2)
-    refused("bad argument #2 to 'wall' (finite number expected, got nan)", "wall", 0 / 0, 0, 0, 0)
-    local far = 2 ^ 50 + 1
-    refused("bad argument #5 to 'wall' (number of at most 2^50 either way expected, got ", "wall", 0, 0, 1, -far)
-    for i = 1, 4 do
-      for _, v in ipairs { far, -1e200, 1e308 } do
-        local ends = { 0, 0, 1, 1 }
-        ends[i] = v
-        local what = ("bad argument #%d to 'ray' (number of at most 2^50 either way expected, got "):format(i + 1)
-        refused(what, "ray", unpack(ends))
-      end
-    end
-    refused("bad argument #6 to 'wall' (nothing expected in 2 dimensions, got number)", "wall", 0, 0, 1, 1, 5)
-    refused("bad argument #2 to 'open_wall' (no wall 9)", "open_wall", 9)
-    refused("bad argument #2 to 'remove_wall' (no wall 9)", "remove_wall", 9)
-    refused("bad argument #2 to 'add' (no entity 5)", "add", 5, 1, 5)
-    refused("bad argument #3 to 'add' (entity 1 already has a node 7)", "add", 1, 7, 5)
-    refused("bad argument #4 to 'add' (radius must not be negative or nan, got -5)", "add", 1, 1, -5)
-    refused("bad argument #6 to 'add' (unknown option 'lingers': ", "add", 1, 1, 5, {}, { lingers = 3 })
-    for _, linger in ipairs { -1, 0.5, 2 ^ 31, 0 / 0, "1" } do
-      refused("bad argument #6 to 'add' (bad value for option 'linger'", "add", 1, 1, 5, nil, { linger = linger })
-    end
-    refused("bad argument #5 to 'add' (unknown handler 'on_enter'", "add", 1, 1, 5, { on_enter = print })
-    refused("bad argument #3 to 'sees' (node 7 of entity 1 is none of this sight)", "sees", 1, 7, 1)
-    refused("bad argument #3 to 'remove' (node 7 of entity 1 is none of this sight)", "remove", 1, 7)
-    assert.has_error(function() sights.new(space, { wall = sight }) end)
-    assert.has_error(function() sights.new(space, { walls = space }) end)
-    assert.has_error(function() sights.new(aoi.new(), { walls = sight }) end)
-    assert.same({ 0, 0 }, { sight:stats().walls, sight:stats().nodes })
-    space:close()
-    assert.has_error(function() sight:tick() end, "attempt to use a closed space")
-    sight:close()
-    sight:close()
   end)
 
   it("are garbage when nothing reaches them, with handlers that capture them", function()

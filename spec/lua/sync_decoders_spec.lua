@@ -64,7 +64,7 @@ end
 
 describe("recorded messages", function()
   it("are what the encoder writes", function()
-    local files = make.files(make.SEED, make.TICKS)
+    local files = make.files(make.SEED, make.TICKS, make.EVERY)
     for _, path in ipairs(list "spec/messages/*.txt") do
       local name = path:match "[^/]*$"
       assert.is_true(process.read(path) == files[name], name .. ": spec/messages/make.lua writes another one")
@@ -77,7 +77,7 @@ describe("recorded messages", function()
     local all = {}
     for _, path in ipairs(list "spec/messages/*.txt") do all[#all + 1] = process.read(path) end
     local text = table.concat(all)
-    for _, word in ipairs { " -\n", "anew;", ";g,", ";a,", ";m,", ";t,", ";f,", "=true", '="', "nothing" } do
+    for _, word in ipairs { " -\n", "anew;", ";g,", ";a,", ";m,", ";t,", ";r,", ";f,", "=true", '="', "nothing" } do
       assert.truthy(text:find(word, 1, true), word)
     end
   end)
@@ -98,7 +98,7 @@ for _, decoder in ipairs(decoders) do
       local folder, paths = os.tmpname(), {}
       os.remove(folder)
       os.execute("mkdir -p " .. folder)
-      for file, text in pairs(make.files(SEED, random_run.steps(200))) do
+      for file, text in pairs(make.files(SEED, random_run.steps(200), 1)) do
         paths[#paths + 1] = folder .. "/" .. file
         process.write(paths[#paths], text)
       end

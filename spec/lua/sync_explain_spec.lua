@@ -4,7 +4,7 @@ local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 local sync = require "aoi.sync"
 
-local FIELDS = { { "hp", "u16" }, { "name", "string" }, { "bag", "bytes", own = true } }
+local FIELDS = { { "hp", "u16" }, { "name", "string" }, { "bag", "bytes", to = "own" } }
 
 local function new(options)
   local space = aoi.new()

@@ -17,23 +17,36 @@ local OPTIONS = {
   tiers = { tiers = { { 4, 1 }, { 8, 3 }, { 30, 4 } } },
   bytes = { quantum = 0.01, bytes = 90 },
   all = { quantum = 0.01, limit = 6, tiers = { { 5, 1 }, { 20, 4 } }, bytes = 120 },
+  kinds = { quantum = 0.01, limit = { [1] = 2, [2] = 3 },
+    tiers = { [1] = { { 4, 1 }, { 30, 3 } }, [3] = { { 9, 2 } } } },
+  riders = { quantum = 0.01, riders = true },
+  riders_limit = { riders = true, limit = 3 },
+  riders_tiers = { quantum = 0.01, riders = true, tiers = { { 4, 1 }, { 8, 3 }, { 30, 4 } } },
+  riders_bytes = { quantum = 0.01, riders = true, bytes = 90 },
+  riders_all = { quantum = 0.01, riders = true, limit = 4, tiers = { { 5, 1 }, { 20, 4 } }, bytes = 120 },
+  riders_changing = { quantum = 0.01, riders = true },
   changing = { quantum = 0.01 }, -- options of a client are set while it runs
 }
 local FIELDS = {
-  { "hp", "u16" }, { "dir", "angle8" }, { "name", "string" }, { "bag", "bytes", own = true }, { "long", "string" },
+  { "hp", "u16" }, { "dir", "angle8" }, { "name", "string" }, { "bag", "bytes", to = "own" }, { "long", "string" },
+  { "plan", "string", to = "team" }, { "mana", "i16", to = "team" },
 }
-local DEFAULTS = { hp = 0, dir = 0, name = "", bag = "", long = "" }
-local LIMITS, BUDGETS = { false, 1, 4, 10 }, { false, 72, 90, 300 }
-local TIERS = { false, { { 4, 1 }, { 8, 3 }, { 30, 4 } }, { { 9, 2 } }, { { 5, 1 }, { 20, 4 } } }
+local DEFAULTS = { hp = 0, dir = 0, name = "", bag = "", long = "", plan = "", mana = 0 }
+local LIMITS, BUDGETS = { false, 1, 4, 10, { [1] = 2, [2] = false, [-1] = 1 } }, { false, 84, 90, 300 }
+local TIERS = { { [2] = false, [3] = { { 5, 1 }, { 20, 4 } } },
+  false, { { 4, 1 }, { 8, 3 }, { 30, 4 } }, { { 9, 2 } }, { { 5, 1 }, { 20, 4 } } }
 
 local World = {}
 World.__index = World
 
 local function new_world(setup, name, seed)
   local self = setmetatable({
-    changing = name == "changing", budgets = name == "changing" or OPTIONS[name].bytes ~= nil,
+    changing = name:find "changing" ~= nil,
+    budgets = name:find "changing" ~= nil or OPTIONS[name].bytes ~= nil,
     random = rng.new(seed), dims = setup.dims, options = OPTIONS[name], clients = {}, pins = {}, priority = {},
-    stale = {}, begins = {}, players = {}, set = {}, state = {}, views = {}, tick_number = 0, into = {}, heard = 0,
+    offset = {}, rank = {},
+    team = {}, side = {}, stale = {}, begins = {}, players = {}, set = {}, state = {}, views = {},
+    tick_number = 0, into = {}, heard = 0,
   }, World)
   local scale = self.changing and 2 ^ 40 or 1 -- long ids: budgets are felt
   function self.id(k) return math.tointeger and math.tointeger(k * scale) or k * scale end
@@ -70,9 +83,10 @@ function World:some_client()
 end
 
 function World:forget(id)
-  self.clients[id], self.priority[id], self.begins[id], self.state[id] = nil, nil, nil, nil
-  self.pins[id] = nil
+  self.clients[id], self.priority[id], self.begins[id], self.state[id], self.team[id] = nil, nil, nil, nil, nil
+  self.pins[id], self.rank[id] = nil, nil
   for _, pins in pairs(self.pins) do pins[id] = nil end
+  for _, ranks in pairs(self.rank) do ranks[id] = nil end
 end
 
 local function area(self)
@@ -84,7 +98,13 @@ local function area(self)
     return { shape = "box", extents = extents, margin = self.random(3) - 1 }
   end
   if self.random(8) == 1 then return math.huge end
-  return { shape = shape, radius = radius, margin = self.random(4) - 1, mask = self.random { 1, 3, 7, -1 } }
+  local offset
+  if self.random(4) == 1 then
+    offset = { self.random(21) - 11, self.random(21) - 11, self.dims == 3 and self.random(5) - 3 or nil }
+  end
+  return {
+    shape = shape, radius = radius, margin = self.random(4) - 1, mask = self.random { 1, 3, 7, -1 }, offset = offset,
+  }
 end
 
 local calls = {}
@@ -109,6 +129,7 @@ function calls.rebirth(self, id)
 end
 
 function calls.step(self, id)
+  if self.space:carrier(id) then return end
   local x, y, z = self.space:position(id)
   local function step(v) return v and v + self.random(9) - 5 + (self.random(2) - 1) * self.random() end
   x, y, z = step(x), step(y), step(z)
@@ -116,6 +137,7 @@ function calls.step(self, id)
 end
 
 function calls.jump(self, id)
+  if self.space:carrier(id) then return end
   local x, y, z = self:place()
   if self.random(12) == 1 then x = x * 1e9 end
   if self.random(12) == 1 then y = y + 1e9 end
@@ -126,7 +148,7 @@ function calls.crowd(self)
   local rows, seen = {}, {}
   for _ = 1, self.random(20) do
     local id = self:some()
-    if id and not seen[id] then
+    if id and not seen[id] and not self.space:carrier(id) then
       seen[id] = true
       rows[#rows + 1] = id
       for _, v in ipairs { self:place() } do rows[#rows + 1] = v end
@@ -146,8 +168,10 @@ function calls.add(self, id)
   local views = { area(self) }
   for k = 2, self.random { 1, 1, 2, 4 } do views[k] = area(self) end
   self.views[id] = #views
-  self.sync:add(id, #views == 1 and views[1] or views, { self = own })
+  self.side[id] = self.random { 0, 1, 2 }
+  self.sync:add(id, #views == 1 and views[1] or views, { self = own, team = self.side[id] })
   self.clients[id], self.pins[id], self.set[id] = self.players[id], {}, nil
+  self.players[id].id = id
   self.begins[id], self.pins[id][id] = true, own or nil -- as if it were pinned
 end
 
@@ -155,7 +179,7 @@ function calls.remove(self)
   local id = self:some_client()
   if not id then return end
   self.sync:remove(id)
-  self.clients[id], self.pins[id], self.begins[id] = nil, nil, nil
+  self.clients[id], self.pins[id], self.begins[id], self.rank[id] = nil, nil, nil, nil
 end
 
 function calls.view(self)
@@ -185,6 +209,7 @@ end
 
 -- All that a client sees is out of its sight.
 local function away(self, id)
+  self.space:attach(id, nil)
   if self.dims == 3 then self.space:move(id, 1000, 1000, 0) else self.space:move(id, 1000, 1000) end
 end
 
@@ -231,20 +256,72 @@ function calls.rank(self, id)
   self.sync:set_priority(id, self.priority[id])
 end
 
+function calls.favour(self, target)
+  local id = self:some_client()
+  if not id then return end
+  self.rank[id] = self.rank[id] or {}
+  self.rank[id][target] = self.random { 1, 2, 0.5, false } or nil
+  self.sync:set_priority(target, self.rank[id][target], id)
+end
+
+-- Of a target for a client, and the limit that it counts for.
+function World:priority_for(id, target)
+  return self.rank[id] and self.rank[id][target] or self.priority[target] or 1
+end
+
+-- Of an option that may be by kind: the first key whose bits the kind meets, and its value; true and all of it else.
+local function of_kind(value, kind)
+  if type(value) ~= "table" or type(value[1]) == "table" and type(value[1][1]) == "number" then return true, value end
+  for _, bits in ipairs { 1, 2, 3, -1 } do -- kinds are up to 3
+    local meets = bits % 2 * (kind % 2) + math.floor(bits % 4 / 2) * math.floor(kind / 2) > 0
+    if value[bits] ~= nil and meets then return bits, value[bits] end
+  end
+  return false, false
+end
+
+function calls.team(self, id)
+  self.team[id] = self.random { 0, 1, 2 }
+  self.sync:set_team(id, self.team[id])
+end
+
+function calls.side(self)
+  local id = self:some_client()
+  if not id then return end
+  self.side[id] = self.random { 0, 1, 2 }
+  self.sync:set(id, { team = self.side[id] ~= 0 and self.side[id] })
+end
+
 function calls.put(self, id)
   local state = self.state[id] or {}
   self.state[id] = state
   for _ = 1, self.random(3) do
     local name = self.random(FIELDS)[1]
     local value
-    if name == "hp" then value = self.random { 0, 1, 200, 65535 }
+    if name == "mana" then value = self.random { 0, -1, 300 }
+    elseif name == "hp" then value = self.random { 0, 1, 200, 65535 }
     elseif name == "dir" then value = math.pi / 128 * (self.random(256) - 1)
-    elseif name == "long" then value = ("0123456789"):rep(self.random { 0, 1, 9, 60 }) .. self.random(9)
+    elseif name == "long" or name == "plan" then
+      value = ("0123456789"):rep(self.random { 0, 1, 9, 60 }) .. self.random(9)
     else value = ("x"):rep(self.random(12) - 1) end
     self.sync:put(id, name, value)
     state[name] = value
     assert.equal(value, self.sync:get(id, name))
   end
+end
+
+-- Most rides end soon, and some go on another carrier, or have another seat; chains are refused where they are circles.
+function calls.ride(self, id)
+  local x, y, z = self.random(7) - 4, self.random(7) - 4, nil
+  if self.dims == 3 then z = self.random(3) - 2 end
+  local carrier = self:some()
+  if pcall(self.space.attach, self.space, id, carrier, x, y, z) then self.offset[id] = { x, y, z } end
+end
+
+function calls.alight(self, id) self.space:attach(id, nil) end
+
+-- The one that it rides, with riders.
+function World:carrier(id)
+  if self.options.riders then return (self.space:carrier(id)) end
 end
 
 function calls.flush(self) self.space:flush() end
@@ -257,7 +334,13 @@ function World:seen(id)
     for i = 1, n do seen[list[i]] = true end
   end
   for target in pairs(self.pins[id]) do seen[target] = true end
-  return seen
+  local along = {} -- whose carriers are all seen
+  for target in pairs(seen) do
+    local carrier = self:carrier(target)
+    while carrier and carrier ~= id and seen[carrier] do carrier = self:carrier(carrier) end
+    if not carrier or carrier == id then along[target] = true end
+  end
+  return along
 end
 
 function World:distance2(a, b)
@@ -267,19 +350,26 @@ function World:distance2(a, b)
 end
 
 function World:check_limit(id, known, seen, options)
-  local n = 0
-  for target in pairs(known) do
-    if not self.pins[id][target] then n = n + 1 end
-  end
+  local counts = {}
   if options.bytes then return end -- what is chosen may still wait for its message
-  assert.is_true(n <= options.limit)
-  for target in pairs(self.pins[id]) do assert.is_truthy(known[target]) end
+  local function limit_of(target) return of_kind(options.limit, self.space:kind(target)) end
+  for target in pairs(known) do
+    local which, limit = limit_of(target)
+    if not self.pins[id][target] and not self:carrier(target) then counts[which] = (counts[which] or 0) + 1 end
+    assert.is_true(not limit or (counts[which] or 0) <= limit)
+  end
+  for target in pairs(self.pins[id]) do
+    assert.is_truthy(known[target] or self:carrier(target))
+  end
   for out in pairs(seen) do
-    if not known[out] then
-      assert.equal(options.limit, n)
+    local carrier = self:carrier(out)
+    if carrier then assert.equal(carrier == id or known[carrier] ~= nil, known[out] ~= nil)
+    elseif not known[out] then
+      local which, limit = limit_of(out)
+      assert.equal(limit, counts[which] or 0)
       for target in pairs(known) do
-        if not self.pins[id][target] then
-          local p, q = self.priority[out] or 1, self.priority[target] or 1
+        if not self.pins[id][target] and not self:carrier(target) and which == limit_of(target) then
+          local p, q = self:priority_for(id, out), self:priority_for(id, target)
           assert.is_true(p <= q, "left out although of higher priority")
           if p == q then
             assert.is_true(self:distance2(id, out) * 100 >= self:distance2(id, target) * 81 * (1 - 1e-9))
@@ -292,6 +382,8 @@ end
 
 function World:check_position(target, told, quantum)
   local position = { self.space:position(target) }
+  if self:carrier(target) then position = self.offset[target] end
+  if told.carrier ~= self:carrier(target) then return false end
   for axis = 1, self.dims do
     local v = position[axis]
     local should = client.rounded(v, quantum)
@@ -304,12 +396,13 @@ end
 function World:options_of(id) return self.set[id] or self.options end
 
 -- Whether what a client has been told of an entity's state is all there is.
-function World:check_fields(target, told, own)
-  local state = self.state[target] or {}
+function World:check_fields(id, target, told)
+  local state, team = self.state[target] or {}, self.team[target] or 0
   for _, field in ipairs(FIELDS) do
     local name = field[1]
     local should = state[name]
-    if should == nil or (field.own and not own) then should = DEFAULTS[name] end
+    local refused = field.to == "own" or (field.to == "team" and (team == 0 or team ~= self.side[id]))
+    if should == nil or (refused and target ~= id) then should = DEFAULTS[name] end
     local is = told.fields[name]
     if is == nil then is = DEFAULTS[name] end
     if is ~= should then return false end
@@ -335,10 +428,11 @@ function World:check_client(id, c)
     end
     if self.space:has(target) then
       local right = self:check_position(target, told, self.options.quantum) and
-        self:check_fields(target, told, target == id)
+        self:check_fields(id, target, told)
       if right then stale[target] = nil
       else stale[target] = (stale[target] or 0) + 1 end
-      local most = options.bytes and math.huge or options.tiers and 3 or 0 -- of budgets: sync_budget_spec
+      local _, tiers = of_kind(options.tiers, self.space:kind(target))
+      local most = options.bytes and math.huge or tiers and 3 or 0 -- of budgets: sync_budget_spec
       assert.is_true((stale[target] or 0) <= most, "a position is too old")
     end
   end
@@ -378,7 +472,7 @@ function World:tick()
     assert.equal(self.begins[id], news.anew) -- exactly the first message of a client, and the one after resend
     self.begins[id] = nil
     assert.is_true(news.anew or news.gone.n + news.appeared.n + news.moved.n + news.touched.n +
-      news.fields.n > 0 or next(news.parts or {}) ~= nil)
+      news.riding.n + news.fields.n > 0 or next(news.parts or {}) ~= nil)
   end)
   assert.is_nil(next(self.begins))
   local n, total = 0, 0
@@ -410,7 +504,8 @@ local function play(setup, name)
   end
   -- When all stands still, and every budget has had time, pictures are what is seen.
   for id in pairs(w.clients) do w.sync:set(id, { bytes = false, limit = false, tiers = false }) end
-  w.options, w.set, w.changing, w.budgets = { quantum = w.options.quantum }, {}, false, false
+  w.options, w.set = { quantum = w.options.quantum, riders = w.options.riders }, {}
+  w.changing, w.budgets = false, false
   for _ = 1, 8 do w.sync:tick(function(id, message) w.clients[id]:apply(message) end) end
   w.stale = {}
   w:tick()
@@ -427,7 +522,10 @@ for _, engine in ipairs(aoi.engines()) do
       setup.name = ("%s %dD %s"):format(engine, dims, delivery)
       describe("clients on " .. setup.name, function()
         local heard = 0 -- a short history may have nothing to tell, but not all of them
-        for _, name in ipairs { "plain", "quantum", "odd", "limit", "tiers", "bytes", "all", "changing" } do
+        for _, name in ipairs {
+          "plain", "quantum", "odd", "limit", "tiers", "bytes", "all", "kinds", "changing", "riders", "riders_limit",
+          "riders_tiers", "riders_bytes", "riders_all", "riders_changing",
+        } do
           it("have the right picture: " .. name, function() heard = heard + play(setup, name) end)
         end
         it("are told something", function() assert.is_true(heard > 0) end)

@@ -7,7 +7,7 @@ local aoi = require "aoi"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 
-local FIELDS = { { "hp", "u16" }, { "name", "string" }, { "bag", "u8", own = true } }
+local FIELDS = { { "hp", "u16" }, { "name", "string" }, { "bag", "u8", to = "own" } }
 
 local function fresh(tick, ...)
   local space = aoi.new { delivery = "deferred" }
@@ -56,8 +56,8 @@ describe("a client's picture", function()
       sync:add(1, 10)
       sync:tick(function() end)
       local hex = sync:picture(1):gsub(".", function(c) return ("%02x"):format(c:byte()) end)
-      assert.equal("0100" .. "01000000" .. "0201000000000000" .. case.flags .. "01" .. "0500000000000000"
-        .. case[1] .. case[2] .. ("0"):rep(16) .. "00000000" .. "00" .. "00" .. ("0"):rep(56), hex)
+      assert.equal("0200" .. "01000000" .. "0201000000000000" .. case.flags .. "01" .. "0500000000000000"
+        .. case[1] .. case[2] .. ("0"):rep(16) .. "00000000" .. "00" .. "00" .. ("0"):rep(16 + 56), hex)
     end
   end)
 

@@ -72,18 +72,6 @@ describe("triggers", function()
     assert.same({ "+2", "-2" }, take())
   end)
 
-  it("die with their entity whatever their shape", function()
-    local space, triggers = new { shape = "box", extents = { 1, 1 } }
-    space:enter(1, 0, 0)
-    local t = triggers:add(1, "t")
-    assert.equal(t, triggers:get(1, "t"))
-    space:leave(1)
-    assert.is_false(t:alive())
-    assert.is_nil(triggers:get(1, "t"))
-    space:enter(1, 0, 0)
-    assert.is_true(triggers:add(1, "t"):alive())
-  end)
-
   it("take the area of handlers, or a whole one of their own", function()
     local space, triggers = new { shape = "box", extents = { 1, 1 }, margin = 2 }
     space:enter(1, 0, 0)
@@ -92,6 +80,18 @@ describe("triggers", function()
     t:remove()
     t = triggers:add(1, "t", { shape = "circle", radius = 3 })
     assert.same({ shape = "circle", radius = 3, mask = -1, label = "t" }, space:area(1, t.node))
+  end)
+
+  it("keep mask and layers that an area had, while they are disabled, too", function()
+    local space, triggers = new()
+    space:enter(1, 0, 0)
+    local t = triggers:add(1, "t", { radius = 9, layers = 2 })
+    t:disable()
+    t:set_area { radius = 5, layers = 4, mask = 6 }
+    t:set_area(7)
+    t:enable()
+    local area = space:area(1, t.node)
+    assert.same({ 7, 4, 6, 4 }, { area.radius, area.layers, area.mask, triggers:save().triggers[1].layers })
   end)
 
   it("change their area and turn", function()
@@ -114,168 +114,10 @@ describe("triggers", function()
     assert.has_error(function() t:set_facing(1) end)
     assert.has_error(function() t:set_area { radius = -1 } end)
   end)
-
-  it("change area and mask at once where outside counts", function()
-    local space, triggers, take = new { outside = true }
-    space:enter(1, 0, 0)
-    space:enter(2, 5, 0, 1)
-    space:enter(3, 50, 0, 3)
-    local t = triggers:add(1, "t", { radius = 9, mask = 1 })
-    assert.same({ "+3" }, take())
-    t:set_area { radius = 2, mask = 2 } -- 2 is out of the area now, and does not count any more
-    assert.same({}, take())
-    assert.has_error(function() t:set_area { radius = -1 } end)
-    assert.has_error(function() t:set_area { radius = 1, mask = 0.5 } end)
-    t:set_area { radius = 60, mask = 1 }
-    assert.same({ "-3" }, take())
-  end)
-end)
-
-describe("layers of triggers", function()
-  -- Entities 2 and 3 are on the layers that count, 4 and 5 are not; the even ones are where the trigger looks for them.
-  local function start(options)
-    local space, triggers, take, own = new(options)
-    local x = own.outside and 100 or 1
-    space:enter(1, 0, 0)
-    for id = 2, 5 do
-      space:enter(id, id % 2 == 0 and x or 50, 0)
-      space:set_layers(id, id % 4 < 2 and 4 or 2)
-    end
-    return space, triggers, take, x
-  end
-
-  local kinds = { plain = {}, visits = { interval = 1 }, linger = { linger = 1 }, outside = { outside = true } }
-  for name, options in pairs(kinds) do
-    it("say what counts, " .. name, function()
-      options.radius, options.layers = 10, 2
-      local space, triggers, take, x = start(options)
-      local t = triggers:add(1, "t")
-      assert.same(options.outside and { "+2", "+3" } or { "+2" }, take())
-      space:move(4, 51 - x, 0)
-      space:move(4, x, 0)
-      assert.same({}, take())
-      space:set_layers(4, 6)
-      assert.same({ "+4" }, take())
-      space:set_layers(4, 4)
-      triggers:advance(9)
-      assert.same({ "-4" }, take())
-      t:set_area { shape = "circle", radius = 20 } -- the layers stay
-      assert.same({}, take())
-      t:disable()
-      take()
-      t:set_area { radius = 10, layers = 4 }
-      assert.same({}, take())
-      t:enable()
-      assert.same(options.outside and { "+4", "+5" } or { "+4" }, take())
-      t:set_area { radius = 10, layers = 2 }
-      triggers:advance(9)
-      assert.same(options.outside and { "+2", "+3", "-4", "-5" } or { "+2", "-4" }, take())
-      t:set_mask(1)
-      assert.same({}, take())
-      assert.has_error(function() t:set_area { radius = 10, layers = 2.5 } end)
-      assert.is_true(t:has(2))
-    end)
-
-    it("are saved, " .. name, function()
-      options.radius, options.layers = 10, 2
-      local space, triggers = start(options)
-      triggers:add(1, "t")
-      local data = triggers:save()
-      local copy = aoi.load(space:save())
-      local own, n = triggers.handlers.t, 0
-      own.enter = function() n = n + 1 end
-      own.leave = own.enter
-      local loaded = trigger.new(copy, { t = own })
-      loaded:load(data)
-      assert.equal(0, n)
-      assert.equal(2, loaded:save().triggers[1].layers)
-      copy:move(4, 50, 0)
-      copy:move(4, 200, 0)
-      assert.equal(0, n)
-      loaded:get(1, "t"):set_area(30)
-      assert.equal(0, n)
-      data.triggers[1].layers = 2 ^ 80
-      assert.has_error(function() trigger.new(copy, { t = own }):load(data) end)
-    end)
-  end
-
-  it("are of the handlers beside a shape of its own, as the mask is", function()
-    local space, triggers = start { radius = 10, layers = 2 }
-    local t = triggers:add(1, "t", { shape = "circle", radius = 3 })
-    assert.equal(2, space:area(1, t.node).layers)
-  end)
-end)
-
-describe("areas that triggers refuse", function()
-  local function refused(words, options, own)
-    local space, triggers, _, handlers = new(own)
-    space:enter(1, 0, 0)
-    for i, call in ipairs {
-      function() triggers:add(1, "t", options) end,
-      function()
-        local place = { x = 1, y = 1 }
-        for name, value in pairs(options or {}) do place[name] = value end
-        triggers:region("t", place)
-      end,
-    } do
-      local ok, err = pcall(call)
-      assert.is_false(ok, words)
-      assert.equal(words, (err:gsub("^[^\n]-:%d+: ", "")))
-      assert.matches("^spec/lua/trigger_areas_spec.lua:", (err:gsub("^%./", "")), "the caller's line, " .. i)
-    end
-    assert.equal(1, space:count())
-    assert.same({}, { (space:nodes(1)[1]) })
-    assert.equal(0, triggers:stats().triggers)
-    return handlers
-  end
-
-  it("are told as the space tells them", function()
-    refused("bad option 'radius' (required, among the options or the handlers)", {})
-    refused("bad options (a box has no 'radius')", { shape = "box", radius = 5 })
-    refused("bad options (table expected for 'extents' of a box, got nil)", { shape = "box" })
-    refused("bad options ('extents' must have 2 numbers)", { shape = "box", extents = { 1 } })
-    refused("bad options (a square has no 'points')", { radius = 1, points = { 1, 2, 3, 4, 5, 6 } })
-    refused("bad options (bad value for 'shape': a cylinder needs 3 dimensions)",
-      { shape = "cylinder", radius = 1, half_height = 1 })
-    refused("bad options (angle must be greater than 0 and at most 2 pi radians, got 7)",
-      { shape = "sector", radius = 1, facing = 0, angle = 7 })
-    refused("bad options ('keep' and 'margin' exclude each other)", { radius = 1, keep = 2, margin = 1 })
-    refused("bad option 'shape' ('square', 'circle', 'box', 'cylinder', 'sector' or 'polygon' expected, got string)",
-      { shape = "cone", radius = 1 })
-    refused("bad option 'points' (a table expected, got 5)", { shape = "polygon", points = 5 })
-  end)
-
-  it("are refused beside the handlers, too, with the name of those", function()
-    refused("bad option 'raduis' in handlers 't' (unknown)", { radius = 1 }, { raduis = 5 })
-    refused("bad option '1' in handlers 't' (unknown)", { radius = 1 }, { 5 })
-    refused("bad option 'onEnter' in handlers 't' (unknown)", { radius = 1 }, { onEnter = print })
-    refused("bad option 'radius' in handlers 't' (a number >= 0 expected, got -5)", nil, { radius = -5 })
-    refused("bad option 'layers' (bits expected, got 1.5)", { radius = 1, layers = 1.5 })
-    refused("bad option 'limit' in handlers 't' (a whole number >= 1 expected, got 0)", { radius = 1 }, { limit = 0 })
-    refused("bad option 'raduis' (unknown)", { raduis = 5 }, { radius = 1 })
-    refused("bad option 'enter' (unknown)", { radius = 5, enter = print })
-  end)
 end)
 
 describe("Trigger:explain", function()
   local function told(t, target) return t:explain(target).state end
-
-  it("tells what the space tells, and the state", function()
-    local space, triggers = new { radius = 5 }
-    space:enter(1, 0, 0)
-    space:enter(2, 3, 4)
-    space:enter(3, 9, 0)
-    local t = triggers:add(1, "t")
-    local e = t:explain(2)
-    assert.same({ true, "inside", "inside", 5, "square" }, { e.sees, e.why, e.state, e.distance, e.shape })
-    assert.matches("state inside%.$", tostring(e))
-    e = t:explain(3)
-    assert.same({ false, "outside" }, { e.sees, e.why, e.state })
-    t:disable()
-    assert.same({ "mask", "disabled" }, { t:explain(2).why, told(t, 2) })
-    t:remove()
-    assert.same({ "no node" }, { t:explain(2).why, told(t, 2) })
-  end)
 
   it("knows of limits, filters and once", function()
     local space, triggers = new { radius = 5, limit = 1, filter = function(_, target) return target ~= 4 end }
@@ -312,6 +154,83 @@ describe("Trigger:explain", function()
       triggers:add(1, "t")
       space:enter_many { 7, 1, 1, 8, 1, 1 }
       assert.same({ "muted" }, states, engine)
+    end
+  end)
+end)
+
+describe("triggers that are crossed", function()
+  local function crossed(options, delivery)
+    local heard, space = {}, aoi.new { delivery = delivery }
+    local own = { radius = 2, enter = function(_, target) heard[#heard + 1] = "+" .. target end }
+    function own.cross(id, target, t, at)
+      heard[#heard + 1] = ("%d>%d %s %g"):format(id, target, t.name, at)
+    end
+    for name, value in pairs(options or {}) do own[name] = value end
+    local triggers = trigger.new(space, { gate = own })
+    space:enter(1, 0, 0)
+    space:enter(2, -10, 0)
+    space:flush()
+    return space, triggers, heard, own
+  end
+
+  it("hear of it, those of entities and regions, plain ones and others", function()
+    for _, options in ipairs { {}, { linger = 5, limit = 1 } } do
+      local space, triggers, heard = crossed(options)
+      triggers:add(1, "gate")
+      local region = triggers:region("gate", { x = 5, y = 0 })
+      space:move(2, 10, 0)
+      assert.same({ "1>2 gate 0.4", region.id .. ">2 gate 0.65" }, heard)
+      local data = triggers:save()
+      local loaded = trigger.new(aoi.load(space:save()), triggers.handlers, 0)
+      loaded:load(data)
+      loaded.space:move(2, -10, 0)
+      assert.equal(4, #heard)
+    end
+  end)
+
+  it("do not while they are disabled or spent, for whom the filter refuses, and for whom lingers", function()
+    local space, triggers, heard = crossed { linger = 5, filter = function(_, target) return target ~= 3 end }
+    local t = triggers:add(1, "gate")
+    space:enter(3, -10, 0)
+    space:move_many { 2, 10, 0, 3, 10, 0 }
+    assert.same({ "1>2 gate 0.4" }, heard)
+    t:disable()
+    space:move(2, -10, 0)
+    t:enable()
+    assert.equal(1, #heard)
+    space:move(2, 0, 0)
+    space:move(2, 10, 0)
+    space:move(2, -10, 0) -- it is still inside
+    assert.same({ "1>2 gate 0.4", "+2" }, heard)
+    triggers:update(10)
+    space:move(2, 10, 0)
+    assert.equal(3, #heard)
+  end)
+
+  it("hear of it behind what still waits, and by dispatch with its place", function()
+    local space, triggers, heard, own = crossed({}, "deferred")
+    triggers:region("gate", { x = 0, y = 0 })
+    space:flush()
+    for _ = 1, #heard do table.remove(heard) end
+    space:move(2, 10, 0)
+    triggers:dispatch(aoi.drain_reasons(space))
+    assert.equal("gate 0.4", (heard[1]:gsub("^.*>2 ", "")))
+    local cross = own.cross
+    function own.enter() error("once", 0) end
+    space:enter(3, 1, 1)
+    space:move(2, -10, 0)
+    assert.is_false(pcall(space.flush, space))
+    own.cross = cross
+    space:flush()
+    assert.equal(2, #heard)
+    assert.error_matches(function() triggers:dispatch({}, 0, 1) end, "#3 to 'dispatch' %(table expected")
+  end)
+
+  it("are neither `outside` nor past walls", function()
+    local space, triggers = crossed()
+    for option, value in pairs { outside = true, sight = require("aoi.sight").new(space) } do
+      assert.error_matches(function() triggers:add(1, "gate", { [option] = value }) end,
+        ("bad option '%s' of trigger 'gate' (not beside the handler 'cross')"):format(option), 1, true)
     end
   end)
 end)

@@ -19,23 +19,6 @@ for _, engine in ipairs(tree.engines) do
 
     -- Coming and going ---------------------------------------------------------------------------------------------
 
-    it("first, enter, leave and last", function()
-      local t = add { radius = 10 }
-      crowd(2)
-      come(2)
-      assert.equal("first 2, enter 2", take())
-      come(3)
-      assert.equal("enter 3", take())
-      assert.equal(2, t:count())
-      go(2)
-      assert.equal("leave 2", take())
-      go(3)
-      assert.equal("leave 3, last 3", take())
-      come(3)
-      assert.equal("first 3, enter 3", take())
-      assert.equal(1, t:count())
-    end)
-
     it("any subset of handlers will do", function()
       for bits = 0, 15 do
         local names, expected = {}, {}
@@ -53,66 +36,6 @@ for _, engine in ipairs(tree.engines) do
           assert.equal(table.concat(expected, ", "), take())
         end
       end
-    end)
-
-    it("whoever is near already comes in at once", function()
-      space:enter(2, 3, 0)
-      add { radius = 10 }
-      assert.equal("first 2, enter 2", take())
-    end)
-
-    it("the carrier may do the moving", function()
-      add { radius = 10 }
-      crowd(1)
-      space:move(1, 1002, 0)
-      assert.equal("first 2, enter 2", take())
-      space:move(1, -1000, 0)
-      assert.equal("leave 2, last 2", take())
-    end)
-
-    it("the area: bounds are inclusive, keep holds, circles are round", function()
-      space:enter(2, 10, 10)
-      local t = add { radius = 10 }
-      assert.equal("first 2, enter 2", take())
-      t:remove()
-      t = add { radius = 10, shape = "circle" }
-      assert.equal("", take())
-      t:remove()
-      t = add { radius = 10, keep = 20 }
-      space:move(2, 20, 0)
-      assert.is_true(t:has(2))
-      space:move(2, 21, 0)
-      assert.is_false(t:has(2))
-      assert.equal("first 2, enter 2, leave 2, last 2", take())
-      t:set_radius(30)
-      assert.equal("first 2, enter 2", take())
-      t:set_radius(5, 15)
-      assert.equal("leave 2, last 2", take())
-    end)
-
-    it("the mask chooses kinds, and follows them", function()
-      local t = add { radius = 10, mask = PLAYER }
-      space:enter(2, 0, 0, MONSTER)
-      assert.equal("", take())
-      space:set_kind(2, PLAYER)
-      assert.equal("first 2, enter 2", take())
-      t:set_mask(MONSTER)
-      assert.equal("leave 2, last 2", take())
-      space:enter(3, 0, 0, MONSTER)
-      assert.equal("first 3, enter 3", take())
-    end)
-
-    it("several triggers on one entity, and on several", function()
-      handlers.near, handlers.far = recorder(true), recorder(true)
-      space:enter(2, 500, 0)
-      for id = 1, 2 do
-        triggers:add(id, "near", { radius = 5, mask = PLAYER, interval = 100, after = 100 })
-        triggers:add(id, "far", { radius = 50, mask = PLAYER, interval = 100, after = 100 })
-      end
-      space:enter(3, 40, 0)
-      assert.equal("first 1>3, enter 1>3", take())
-      space:move(3, 504, 0)
-      assert.equal("leave 1>3, last 1>3, first 2>3, enter 2>3, first 2>3, enter 2>3", take())
     end)
 
     -- Filters ------------------------------------------------------------------------------------------------------
@@ -140,35 +63,6 @@ for _, engine in ipairs(tree.engines) do
       assert.equal("enter 3", take())
     end)
 
-    it("a filter of one trigger alone", function()
-      handlers.t = recorder(false, { "enter" })
-      triggers:add(1, "t", { radius = 10, filter = function(_, target) return target % 2 == 0 end })
-      crowd(4)
-      for id = 2, 5 do come(id) end
-      assert.equal("enter 2, enter 4", take())
-    end)
-
-    it("refresh asks the filter again", function()
-      local red = {}
-      local t = add { radius = 10, filter = function(_, target) return red[target] end }
-      crowd(1)
-      come(2)
-      assert.equal("", take())
-      assert.equal(1, triggers:stats().refused)
-      red[2] = true
-      triggers:refresh(2)
-      assert.equal("first 2, enter 2", take())
-      triggers:refresh(2)
-      assert.equal("", take())
-      red[2] = nil
-      triggers:refresh(2)
-      assert.equal("leave 2, last 2", take())
-      assert.equal(0, t:count())
-      go(2)
-      assert.equal("", take())
-      assert.equal(0, triggers:stats().refused)
-    end)
-
     it("refresh asks the filter once, of triggers with a second node, too", function()
       local asked
       local function filter()
@@ -190,19 +84,6 @@ for _, engine in ipairs(tree.engines) do
         space:leave(2)
         take()
       end
-    end)
-
-    it("refresh takes the queue into account", function()
-      local red = { [2] = true, [3] = true, [4] = true }
-      add { radius = 10, limit = 1, filter = function(_, target) return red[target] end }
-      crowd(3)
-      come(2) come(3) come(4)
-      red[3] = nil
-      triggers:refresh(3)
-      assert.equal("first 2, enter 2", take())
-      red[2] = nil
-      triggers:refresh(2)
-      assert.equal("leave 2, enter 4", take())
     end)
 
     it("a filter that raises refuses, and one may remove what it asks about", function()
@@ -256,34 +137,6 @@ for _, engine in ipairs(tree.engines) do
       local n = 0
       for tick = 1, 100 do n = n + triggers:update(tick) end
       assert.equal(1000, n)
-    end)
-
-    it("dwell: once per visit", function()
-      add({ radius = 10, after = 2 }, { "enter", "dwell", "leave" })
-      crowd(2)
-      come(2)
-      triggers:update(1)
-      come(3)
-      triggers:update(1.999)
-      assert.equal("enter 2, enter 3", take())
-      triggers:update(2)
-      assert.equal("dwell 2", take())
-      go(3)
-      triggers:update(50)
-      assert.equal("leave 3", take())
-      go(2) come(2)
-      triggers:update(51.5)
-      assert.equal("leave 2, enter 2", take())
-      triggers:update(52)
-      assert.equal("dwell 2", take())
-    end)
-
-    it("dwell of no time comes with the next update", function()
-      add({ radius = 10, after = 0 }, { "dwell" })
-      space:enter(2, 0, 0)
-      assert.equal("", take())
-      triggers:update(0)
-      assert.equal("dwell 2", take())
     end)
 
     it("stay and dwell together, in order of time over all triggers", function()

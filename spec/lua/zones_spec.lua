@@ -199,51 +199,10 @@ describe("zones", function()
     set:dispatch(space:drain())
     table.sort(heard)
     assert.equal("1: d from a, 2: d from a", take())
+    set:close()
+    local _, err = pcall(function() set:add("e", 5, 0, 0) end)
+    assert.matches("zones_spec.lua:%d+: attempt to use a closed set of zones", err)
     space:close()
     set:close()
-  end)
-
-  it("refuse mistakes, and nothing has changed", function()
-    set:add("a", 5, 0, 0)
-    local entities = #space
-    for words, call in pairs {
-      ["bad argument #1 to 'add' %(there is a zone 'a'%)"] = function() set:add("a", 5, 0, 0) end,
-      ["bad argument #1 to 'add' %(the name of a zone expected, got nil%)"] = function() set:add() end,
-      ["bad argument #2 to 'add' %(.*radius"] = function() set:add("b", { shape = "circle" }, 0, 0) end,
-      ["bad argument #2 to 'add' %(the label of a zone is its name%)"] = function()
-        set:add("b", { radius = 1, label = "c" }, 0, 0)
-      end,
-      ["bad argument #2 to 'add' %(boolean expected for 'outside'%)"] = function()
-        set:add("b", { radius = 1, outside = 1 }, 0, 0)
-      end,
-      ["bad argument #2 to 'add' %(kind bits expected for 'mask'%)"] = function()
-        set:add("b", { radius = 1, mask = 0.5 }, 0, 0)
-      end,
-      ["bad argument #3 to 'add'"] = function() set:add("b", 5, "x", 0) end,
-      ["bad argument #4 to 'add'"] = function() set:add("b", 5, 0, 0 / 0) end,
-      ["bad argument #5 to 'add' %(unknown option 'prority'.*%)"] = function()
-        set:add("b", 5, 0, 0, { prority = 1 })
-      end,
-      ["bad argument #5 to 'add' %(a number expected as priority, got nan%)"] = function()
-        set:add("b", 5, 0, 0, { priority = 0 / 0 })
-      end,
-      ["bad argument #6 to 'add' %(nothing expected, got table%)"] = function() set:add("b", 5, 0, 0, nil, {}) end,
-      ["bad argument #1 to 'remove' %(no zone 'b'%)"] = function() set:remove("b") end,
-      ["bad argument #2 to 'set_priority' %(a number expected"] = function() set:set_priority("a", "high") end,
-      ["bad argument #1 to 'at' %(integer expected, got no value%)"] = function() set:at() end,
-      ["bad argument #2 to 'all' %(table expected"] = function() set:all(1, 5) end,
-      ["bad argument #2 to 'new' %('change' = function expected, got 'enter' = function"] = function()
-        zones.new(space, { enter = print })
-      end,
-      ["bad argument #2 to 'new' %(table expected"] = function() zones.new(space) end,
-      ["calling 'at' on bad self"] = function() set.at(1) end,
-    } do
-      local ok, why = pcall(call)
-      assert.is_false(ok, words)
-      assert.matches("zones_spec.lua:%d+: " .. words, why)
-    end
-    assert.equal(entities, #space)
-    space:close()
-    assert.error_matches(function() set:at(1) end, "closed space")
   end)
 end)

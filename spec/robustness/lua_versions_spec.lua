@@ -49,8 +49,8 @@ describe("ids on " .. (is_jit and jit.version or _VERSION), function() -- luache
       local ids = space:ids()
       assert.equal("integer", math.type(ids[1]))
       for _, id in ipairs { 2.0 ^ 63, 1e300, 1.5 } do
-        assert.has_error(function() space:enter(id, 0, 0) end,
-          "bad argument #1 to 'enter' (number has no integer representation)")
+        assert.error_matches(function() space:enter(id, 0, 0) end,
+          "bad argument #1 to 'enter' %(number has no integer representation: ")
       end
     end)
 
@@ -122,36 +122,36 @@ describe("integers that were saved on a Lua that has them", function()
 
   local ID, BITS = "an id is beyond 2^53", "a kind, a mask or layers are beyond 2^53"
   local SNAPSHOTS = { -- of an entity, perhaps with a node; what is beyond 2^53
-    { "00046c697374(19)1808080808080802001(33)100ffffffffffffff1f(14)f03f(10)3c164d8f" },
-    { "00046c697374(19)1828080808080802001(45)8fa9bba", ID },
-    { "00046c697374(19)1ffffffffffffffffff0101(44)46aff7f0", ID },
-    { "00046c697374(19)1feffffffffffffffff0101(44)b53f05c6", ID },
-    { "00046c697374(19)10201(33)100828080808080802(15)f03f(10)3619653a", ID },
-    { "04046c697374(19)102ffffffffffffffffff01(33)100ffffffffffffffffff01(17)1000208(12)f03f(10)732a938f" },
-    { "00046c697374(19)102828080808080801(45)142a04f5", BITS },
-    { "04046c697374(19)10201(33)100828080808080801(29)4b0ffd97", BITS },
-    { "00046c697374(19)10201(33)1000218828080808080801(13)f03f(10)90156efe", BITS },
-    { "00046c697374(19)10201(33)1000288feffffffffffffefff01(12)f03f(10)2e8202f8", BITS },
+    { "010200046c697374(19)110808080808080802001(32)178080808080808020ffffffffffffff1f08(12)f03f04c76c18e0" },
+    { "010200046c697374(19)110828080808080802001(33)4f1a886b4", ID },
+    { "010200046c697374(19)110ffffffffffffffffff0101(33)4e1949914", ID },
+    { "010200046c697374(19)110feffffffffffffffff0101(33)4fc692c15", ID },
+    { "010200046c697374(19)1100201(32)1702828080808080802008(12)f03f04710e413b", ID },
+    { "010200046c697374(19)11002ffffffffffffffffff01(32)2202ffffffffffffffffff0117020208(12)f03f04dc62d51d" },
+    { "010200046c697374(19)11002818080808080801(34)445b4ac3e", BITS },
+    { "010200046c697374(19)1100201(32)2202818080808080801004ef742b3e", BITS },
+    { "010200046c697374(19)1100201(32)17020218818080808080801(13)f03f047ee525ca", BITS },
+    { "010200046c697374(19)1100201(32)17020288ffffffffffffffefff01(12)f03f04186c6536", BITS },
   }
   local JOURNALS = { -- enter, enter_many; enter, set_kind, add_node, set_mask, set_layers, enter_many
-    { "(33)495c892fd0003922fc05210828080808080802001(33)4039b149230", ID },
-    { "(33)495c892fd0003922fc05215020102(32)828080808080802(34)4032ad6a498", ID },
-    { "(33)495c892fd0003922fc0521002828080808080801(34)4037cbe558f", BITS },
-    { "(33)495c892fd0003922fc052100201(32)1302828080808080801004034da7a8f9", BITS },
-    { "(33)495c892fd0003922fc052100201(32)17020218828080808080801(13)f03f0403d508362d", BITS },
-    { "(33)495c892fd0003922fc052100201(32)17020208(12)f03f1e02028280808080808010040395be7c06", BITS },
-    { "(33)495c892fd0003922fc052100201(32)22028280808080808010040391334c10", BITS },
-    { "(33)495c892fd0003922fc0521501828080808080801002(33)40310c91d59", BITS },
+    { "010200046c697374(21)403859c50de10828080808080802001(33)4039b149230", ID },
+    { "010200046c697374(21)403859c50de150101828080808080802(34)4035bfa28b8", ID },
+    { "010200046c697374(21)403859c50de1002818080808080801(34)4032f08b8ba", BITS },
+    { "010200046c697374(21)403859c50de100201(32)130281808080808080100403889b25c0", BITS },
+    { "010200046c697374(21)403859c50de100201(32)17020218818080808080801(13)f03f04035153ac7e", BITS },
+    { "010200046c697374(21)403859c50de100201(32)17020208(12)f03f1e0202818080808080801004035082f13f", BITS },
+    { "010200046c697374(21)403859c50de100201(32)220281808080808080100403540fc129", BITS },
+    { "010200046c697374(21)403859c50de1501818080808080801004(33)4036d9836a5", BITS },
   }
 
   it("are whole, or an error", function()
     for _, case in ipairs(SNAPSHOTS) do
-      local ok, why = pcall(aoi.load, bytes("414f49530102" .. case[1]))
+      local ok, why = pcall(aoi.load, bytes("414f495301" .. case[1]))
       assert.equal(has_integers or not case[2], ok, why)
       if not ok then assert.matches("snapshot: " .. case[2] .. ", and this Lua has no integers", why, 1, true) end
     end
     for _, case in ipairs(JOURNALS) do
-      local player = journal.open(bytes("414f494a01011c414f4953010200046c697374" .. case[1]))
+      local player = journal.open(bytes("414f494a01" .. case[1]))
       local ok, why = pcall(function()
         repeat until not player:step()
       end)

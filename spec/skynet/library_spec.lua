@@ -72,6 +72,8 @@ describe("the client library", function()
     raises("#3 to 'open' (table expected, got number)", library.open, ".aoi", "map", 5)
     raises("#3 to 'open' (unknown option 'size')", library.open, "local", "map", { size = 5 })
     raises("#3 to 'open' (bad value for option 'interval'", library.open, "local", "map", { interval = -3 })
+    assert.error_matches(function() library.world { name = "earth", riders = true } end,
+      "option 'riders' is of maps alone: no entity of a world is attached", 1, true)
     answer = { false, "bad argument #2 to 'open' (name expected, got table)" }
     raises("#2 to 'open' (name expected", library.open, ".aoi", {})
     answer = { "what?" }

@@ -100,8 +100,11 @@ local QUESTIONS = {
   { "view", 1, 5 },
   { "seen", 1, 5 }, { "viewers", 2 }, { "nodes", 1 }, { "ids" }, { "near", 0, 0, 0, 5 }, { "near", 0, 0, 0, 5, 2 },
   { "overrides", 1, 6 }, { "overrides", 2, 1 }, { "sees", 1, 6, 2 }, { "sees", 2, 1, 1 }, { "nearest", 0, 0, 0, 5 },
-  { "nearest", 5, 5, 5, 2, 1 }, { "near", 0, 0, 0, { shape = "box", extents = { 1, 1, 1 } } },
-  { "near", 0, 0, 0, { shape = "polygon", points = { -1, -1, 3, -1, 1, 3 } } }, { "area", 1, 5 }, { "area", 2, 1 },
+  { "nearest", 5, 5, 5, 2, 1 }, { "nearest", 0, 0, 0, 5, { except = 1 } }, { "nearest", 0, 0, 0, 5, { least = 1 } },
+  { "nearest", 0, 0, 0, 5, 9, { least = 0, except = 2 } }, { "nearest", 0, 0, 0, 1, 9, 3, { except = 1 } },
+  { "nearest", 0, 0, 0, 5, { 7, 7, 7 }, { except = 1 } }, { "nearest", 0, 0, 0, 5, 9, -1, { 7, 7, 7 }, {} },
+  { "near", 0, 0, 0, { shape = "box", extents = { 1, 1, 1 } } },
+  { "near", 0, 0, 0, { shape = "polygon", rings = { { -1, -1, 3, -1, 1, 3 } } } }, { "area", 1, 5 }, { "area", 2, 1 },
   { "area", 2, 9 }, { "area", 9, 9 }, { "extent", 1 }, { "extent", 999 }, { "layers", 999 },
   { "sweep", 0, 0, 0, 9, 9, 9, math.huge }, { "sweep", 0, 0, 0, 9, 9, 9, 1 },
 }
@@ -317,6 +320,35 @@ for where, new in pairs(places) do
       end)
     end)
 
+    it("have an entity enter whole: no node sees for a moment what it should not", function()
+      run(function(space)
+        local players = client_model.watch(space, function() end)
+        local kind = { kind = 2, layers = 6, extent = 11, fields = { hp = 9 } }
+        space:enter(1, 30, 30)
+        space:add_node(1, 1, 10, handlers)
+        space:add_node(1, 2, { radius = 10, layers = 4 }, handlers)
+        space:add_client(1, { radius = 10, layers = 2 })
+        space:tick()
+        space:enter(2, 50, 30, kind)
+        space:enter_many({ 3, 50, 31, 4, 50, 32 }, 2, { layers = 4, extent = 11 })
+        space:join { id = 5, x = 50, y = 33, kind = kind }
+        kind.layers, kind.fields.hp = 1, 10 -- it is the caller's
+        for id = 2, 5, 3 do
+          assert.same({ 2, 6, 11, 9 }, { space:kind(id), space:layers(id), space:extent(id), space:get(id, "hp") })
+        end
+        space:tick()
+        assert.equal("+1/2>2 +1/2>3 +1/2>4 +1/2>5", events())
+        assert.same({ 9, 9 }, { players[1].known[2].fields.hp, players[1].known[5].fields.hp })
+        assert.is_nil(players[1].known[3])
+        assert.same({ 4, 11, 0 }, { space:layers(4), space:extent(4), space:get(4, "hp") })
+        space:leave(2)
+        space:enter(2, 50, 30, {})
+        space:tick()
+        assert.equal("-1/2>2", events())
+        assert.same({ 1, 1, 0, 0 }, { space:kind(2), space:layers(2), space:extent(2), space:get(2, "hp") })
+      end)
+    end)
+
     it("let a player log in with all that it has, or with nothing", function()
       local packets = {}
       run(function(space)
@@ -375,12 +407,132 @@ for where, new in pairs(places) do
       end)
     end)
 
+    it(where == "world" and "refuse crossings, and jump" or "tell crossings, and what jumps crosses nothing", function()
+      local crossed = {}
+      local function cross(...) crossed[#crossed + 1] = { ... } end
+      run(function(space)
+        local inherits = setmetatable({}, { __index = { cross = cross } })
+        space:enter_many { 1, 30, 30, 2, 20, 30, 3, 20, 31 }
+        if where == "world" then
+          raises("#4 to 'add_node' %(handler 'cross': .* maps alone", space.add_node, space, 1, 1, 5, { cross = cross })
+          local login = { id = 4, x = 1, y = 1, nodes = { { 1, 5, { cross = cross } } } }
+          raises("#4 to 'add_node' %(handler 'cross': .* maps alone", space.join, space, login)
+          space:jump(2, 40, 30)
+          return assert.equal(40, (space:position(2)))
+        end
+        space:add_node(1, 1, 5, { enter = handlers.enter, leave = handlers.leave, cross = cross })
+        space:add_node(1, 2, 6, inherits)
+        space:add_node(1, 3, 5, handlers)
+        space:join { id = 4, x = 60, y = 30, nodes = { { 9, 2, { cross = cross } } } }
+        space:tick()
+        local function told(...)
+          crossed = {}
+          space:flush { ... }
+          space:tick()
+          table.sort(crossed, function(a, b) return a[3] < b[3] end)
+          assert.equal("", events())
+          return crossed
+        end
+        assert.same({ { 1, 2, 1, 0.25 }, { 1, 2, 2, 0.2 } }, told(2, 40, 30))
+        space:jump(2, 20, 30)
+        assert.same({}, told(3, 20, 40))
+        assert.same({ { 4, 2, 9, 0.475 } }, told(1, 90, 90, 2, 100, 30))
+        assert.equal(2, inherits.cross and #told(2, 40, 30, 1, 30, 30) > 0 and 2)
+        local wrong = {}
+        space:on_error(function(...) wrong[#wrong + 1] = { ... } end)
+        getmetatable(inherits).__index.cross = function() error("oh", 0) end
+        assert.same({ { 1, 3, 1, 0.25 } }, told(3, 40, 20))
+        assert.same({ "oh", 1, 3, 2 }, { table.unpack(wrong[1], 1, 4) })
+      end)
+    end)
+
+    it("tell fields of a team to its clients, whichever shard has them", function()
+      run = new({ fields = { { "mana", "u8", to = "team" } } }).run
+      run(function(space)
+        local players = client_model.watch(space)
+        space:enter_many { 1, 30, 30, 2, 33, 30, 3, 30, 34 }
+        space:add_client(1, 10, { team = 7 })
+        for id = 2, 3 do
+          space:put(id, "mana", 5)
+          space:set_team(id, id + 5)
+        end
+        local function known()
+          space:tick()
+          return { players[1].known[2].fields.mana or 0, players[1].known[3].fields.mana or 0 }
+        end
+        assert.same({ 5, 0 }, known())
+        space:set_client(1, { team = 8 })
+        assert.same({ 0, 5 }, known())
+        space:set_team(2, 8)
+        space:set_team(3, nil)
+        assert.same({ 5, 0 }, known())
+        space:move(2, 10, 10) -- another shard
+        space:move(1, 10, 14)
+        assert.same({ 5 }, { (space:tick() or true) and players[1].known[2].fields.mana })
+      end)
+    end)
+
+    it("have priorities of one client", function()
+      run(function(space)
+        local players = client_model.watch(space)
+        space:enter_many { 1, 30, 30, 2, 31, 30, 3, 35, 30, 4, 30, 31 }
+        space:add_client(1, 10, { limit = 1 })
+        space:add_client(4, 10, { limit = 1 })
+        space:set_priority(3, 2, 1)
+        space:tick()
+        assert.is_truthy(players[1].known[3])
+        assert.is_nil(players[4].known[3])
+        space:set_priority(3, nil, 1)
+        space:tick()
+        assert.is_nil(players[1].known[3])
+        raises("#3 to 'set_priority' %(entity 2 is no client", space.set_priority, space, 3, 2, 2)
+        raises("#2 to 'set_priority' %(priority must be positive", space.set_priority, space, 3, 0, 1)
+        raises("#3 to 'set_priority' %(no entity 9", space.set_priority, space, 3, 2, 9)
+        raises("#1 to 'set_priority' %(no entity 9", space.set_priority, space, 9, 2, 1)
+        space:set_priority(3, 2, 1)
+        space:move(3, 35, 36) -- another shard, as the client before long
+        space:tick()
+        assert.is_truthy(players[1].known[3])
+        space:move(1, 28, 36)
+        space:tick()
+        assert.is_truthy(players[1].known[3])
+        space:leave(3)
+        space:tick()
+        space:enter(3, 35, 36) -- another life
+        space:tick()
+        assert.is_nil(players[1].known[3])
+      end)
+    end)
+
+    if where ~= "world" then
+      it("have riders", function()
+        for _, fields in ipairs { false, FIELDS } do
+          run = new({ riders = true, fields = fields or nil }).run
+          run(function(space)
+            local players = client_model.watch(space)
+            space:enter_many { 1, 30, 30, 2, 50, 30, 3, 0, 0 }
+            space:attach(3, 2, -15, 0)
+            space:add_client(1, 10)
+            space:tick()
+            assert.is_nil(next(players[1].known)) -- it is near, and its carrier is not
+            space:set_view(1, 1, 30)
+            space:tick()
+            assert.equal(2, players[1].known[3].carrier)
+          end)
+        end
+      end)
+    end
+
     it(where == "world" and "refuse to attach" or "attach", function()
       run(function(space)
         space:enter(1, 30, 30)
         space:enter(2, 10, 10)
+        space:set_layers(2, 1, true) -- that has no passengers
         if where == "world" then return raises("in maps alone", space.attach, space, 2, 1, 1, 1) end
         space:attach(2, 1, 1, 0)
+        space:set_layers(1, 2)
+        space:set_layers(1, 4, true)
+        assert.same({ 4, 4 }, { space:layers(1), space:layers(2) })
         assert.equal(1, space:carrier(2))
         assert.same({ 2 }, sorted(space:passengers(1)))
         space:move(1, 40, 40)
@@ -612,10 +764,11 @@ for where, new in pairs { service = places.service, world = places.world } do
     it("change nothing of an entity that was taken over from them, by any method, and may ask about it", function()
       -- The arguments behind the entity, of each method that changes one; move_many has a spec of its own.
       local changes = {
-        leave = {}, set_kind = { 2 }, set_extent = { 1 }, set_layers = { 0 }, put = { "hp", 1 }, touch = {},
-        set_priority = { 3 }, attach = { 2 }, broadcast = { "away" }, add_node = { 9, 8, {} }, remove_node = { 1 },
-        set_radius = { 1, 1 }, set_area = { 1, 1 }, set_facing = { 2, 1 }, set_mask = { 1, 2 },
-        override = { 1, 2, "hide" }, add_client = { 8 }, set_view = { 1, 1 }, set_client = { { limit = 1 } },
+        leave = {}, jump = { 1, 1 }, set_kind = { 2 }, set_extent = { 1 }, set_layers = { 0 }, put = { "hp", 1 },
+        touch = {}, set_priority = { 3 }, set_team = { 3 }, attach = { 2 }, broadcast = { "away" },
+        add_node = { 9, 8, {} }, remove_node = { 1 }, set_radius = { 1, 1 }, set_area = { 1, 1 }, set_facing = { 2, 1 },
+        set_mask = { 1, 2 }, override = { 1, 2, "hide" }, add_client = { 8 }, set_view = { 1, 1 },
+        set_client = { { limit = 1 } },
         remove_client = {}, resend = {}, pin = { 3 }, unpin = { 3 },
       }
       local questions = " enter take_over view overrides area explain sees position kind radius has nodes extent "

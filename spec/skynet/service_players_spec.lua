@@ -105,6 +105,35 @@ describe("players of the AOI service:", function()
       assert.same({ 13, 103 }, heard)
     end)
 
+    it("shares its window with crossings, which nobody hears who has fallen behind", function()
+      local heard = 0
+      run(function()
+        map:enter(7, -50, 0)
+        of_ann:add_node(1, 7, 10, { cross = function() heard = heard + 1 end })
+      end)
+      local function cross(n)
+        for i = 1, n do
+          net:flush(map, { 7, i % 2 == 1 and 50 or -50, 0 })
+          net:tick(server)
+        end
+      end
+      net:tick(server)
+      cross(4)
+      assert.equal(4, heard)
+      local window = server.subscribers[ANN].broadcasts
+      net:stall(ANN)
+      local before = window.sent
+      window.acked = before - 1048576
+      cross(2)
+      assert.equal(before, window.sent)
+      assert.equal(2, server.counters.missed)
+      window.acked = window.sent
+      net:resume(ANN)
+      net:run()
+      cross(2)
+      assert.equal(6, heard)
+    end)
+
     it("is counted on beyond 32 bits, and cannot be acknowledged before it is sent", function()
       local heard = 0
       of_ann:on_broadcast(function() heard = heard + 1 end)
@@ -291,7 +320,7 @@ describe("players of the AOI service:", function()
         of_ann:flush({ 11, 0 / 0, 5, false, 0, 0 }, 1, bad)
         of_ann:tick()
       end)
-      assert.same({ "1 x: integer expected, got string", "3 11: finite number expected, got nan",
+      assert.same({ "1 x: integer expected, got string 'x'", "3 11: finite number expected, got nan",
                     "1 11: finite number expected, got nan" }, told)
       assert.same({ 4, 4 }, position(11))
       net:flush(of_bob, { 10, 5, 5 })

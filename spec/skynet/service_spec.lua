@@ -69,6 +69,8 @@ describe("the AOI service", function()
       ["#3 to 'open' %(space 'map' has another quantum"] = { "map", { quantum = 1 } },
       ["space 'map' was opened without sight"] = { "map", { sight = true } },
       ["space 'walls' was opened with sight"] = { "walls", { sight = false } },
+      ["space 'map' has another riders"] = { "map", { riders = true } },
+      ["bad value for option 'riders' %(a boolean expected"] = { "new", { riders = 1 } },
     } do
       raises(text, bob.open, bob, table.unpack(call))
     end

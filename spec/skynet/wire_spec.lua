@@ -47,6 +47,22 @@ local function posted()
 end
 
 describe("a post", function()
+  it("returns crossings of its nodes, beside the messages, and of no node that is not its own", function()
+    local p = posted()
+    local function cross() end
+    p.space:add_node(1, p.post:add(p.link, 1, 21), 10, { cross = cross })
+    p.space:add_node(1, 1000, 10, { cross = cross })
+    p.space:enter(2, -20, 0)
+    assert.same({ 0 }, { p.post:collect(p.space) })
+    p.space:move(2, 20, 0)
+    p.space:move(1, 0, 1)
+    assert.same({ 2, { p.handle + 1, 2, 0.25 } }, { p.post:collect(p.space) })
+    assert.is_nil(p.tick())
+    p.space:move(2, -20, 0)
+    p.post:unlink(p.link)
+    assert.same({ 2 }, { p.post:collect(p.space) })
+  end)
+
   it("applies moves of its subscribers, and nothing of others or of what cannot be made", function()
     local p = posted()
     local other = p.post:subscribe(99)
@@ -128,7 +144,8 @@ describe("the wire format", function()
     outbox:move(2 ^ 40, 0, 0, 1)
     assert.equal("02 02 02 08 07 00 00 00 01 00 00 00 01 00 00 00 00 00 00 00 00 01 00 00 "
       .. ("00 "):rep(16) .. "00 00 00 00 00 00 f0 3f", hex(outbox:take(false)))
-    assert.equal("02 03 00 02 07 00 00 00 03 00 00 00 02 00 00 00 0a 00 0b 00", hex(wire.refused(7, 3, { 10, 11 }, 2)))
+    assert.equal("02 03 00 00 07 00 00 00 7b 69 01 00 00 00 00 00 00 00 69 0a 00 00 00 00 00 00 00 7d",
+      hex(wire.say(wire.REFUSED, 7, { 10 })))
     assert.equal("02 04 01 00 05 00 00 00", hex(wire.ack(5, wire.LOST)))
     assert.equal("02 04 02 00 05 00 00 00", hex(wire.ack(5, wire.OF_PACKETS)))
     assert.equal("02 05 00 00 05 00 00 00", hex(wire.ping(5)))
@@ -136,14 +153,12 @@ describe("the wire format", function()
     assert.equal("02 07 01 00 05 00 00 00", hex(wire.packets(5, true)))
     assert.equal("07 00 00 00 09 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00 02 00 00 00 61 62",
       hex(wire.packet(7, 9, 3, "ab")))
-    assert.equal("02 08 01 00 07 00 00 00 64 00 00 00 09 00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 04 00 00 00 "
-      .. "05 00 00 00 00 00 00 00 61", hex(wire.broadcast(7, 100, true, 9, { 4 }, { 5 }, "a")))
+    assert.equal("02 08 01 00 07 00 00 00 64 00 00 00 7b",
+      hex(wire.renumbered(wire.broadcast(7, 9, { 4 }, { 5 }, "a"), 100, true)):sub(1, 38))
+    assert.equal("02 0e 01 00 07 00 00 00 64 00 00 00 7b",
+      hex(wire.renumbered(wire.crossed(7, { 4, 9, 0.5 }), 100, true)):sub(1, 38))
     assert.equal("02 04 04 00 64 00 00 00", hex(wire.ack(100, wire.OF_BROADCASTS)))
-    assert.equal("02 09 00 00 07 00 00 00 ff ff ff ff ff ff ff ff 05 00 00 00 06 00 00 00",
-      hex(wire.taken(7, -1, 5, 6)))
     assert.equal("02 0a 00 00 00 00 00 00", hex(wire.gone()))
-    assert.equal("02 0b 00 00 07 00 00 00 09 00 00 00 00 00 00 00 00 00 00 00 00 00 00 80",
-      hex(wire.lost_views(7, { 9, false })))
   end)
 
   it("is read as it is in the table", function()
@@ -239,13 +254,28 @@ describe("the wire format", function()
     assert.error_matches(function() wire.apply(space, moves(1, 5, 6), refused) end, "closed space")
   end)
 
-  it("widens REFUSED by itself", function()
-    local list = {}
-    for _, id in ipairs { 32767, -32768, 32768, -32769, 2147483648, -2147483649, math.mininteger } do
-      assert.same({ 2, 9 }, { wire.read_refused(wire.refused(1, 9, { id, 1 }, 2), list) })
-      assert.same({ id, 1 }, list)
+  it("carries tables", function()
+    local said = { 9, math.mininteger, false, 7, epoch = 5, deep = { { [-1] = "a\0", [0.5] = true } } }
+    local message = wire.say(wire.ROUTES, 3, said)
+    assert.same({ wire.ROUTES, 0, 3 }, { wire.head(message) })
+    assert.same(said, wire.read(message))
+    assert.same(said, wire.read(message, 2))
+    for n = 8, #message - 1 do assert.same({ nil, "no table" }, { wire.read(message:sub(1, n)) }) end
+    assert.same({ nil, "no table" }, { wire.read(message .. "t") })
+    assert.same({ nil, "no rows of 3" }, { wire.read(message, 3) })
+    assert.same({ nil, "no rows of 1" }, { wire.read(wire.say(wire.ROUTES, 3, {}), 1) })
+    assert.same({ nil, "no integer" }, { wire.read(wire.say(wire.ROUTES, 3, { 1, "2" }), 1) })
+  end)
+
+  it("carries crossings", function()
+    local list = { 4, math.mininteger, 0.5, 5, 9, 2 ^ -20 }
+    local message = wire.renumbered(wire.crossed(7, list), 2 ^ 32 - 1, true)
+    assert.same({ wire.CROSSED, wire.ASK, 7 }, { wire.head(message) })
+    assert.same({ list, 2 ^ 32 - 1 }, { wire.read_crossed(message) })
+    for n = 12, #message - 1 do assert.same({ nil, "no table" }, { wire.read_crossed(message:sub(1, n)) }) end
+    for _, bad in ipairs { {}, { 1 }, { 1, 2 }, { 1, 2, 3 }, { 1, 2.5, 0.5 }, { "x", 2, 0.5 }, { 1, 2, 0.5, 4 } } do
+      assert.same({ nil, "no crossings" }, { wire.read_crossed(wire.crossed(7, bad)) })
     end
-    assert.same({ nil, "wrong length 19" }, { wire.read_refused(wire.refused(1, 9, { 1, 2 }, 2):sub(1, -2), list) })
   end)
 
   it("carries packets and broadcasts", function()
@@ -256,15 +286,11 @@ describe("the wire format", function()
     for n = 9, #message - 1 do
       if n ~= 32 then assert.is_nil((wire.read_packets(message:sub(1, n), {})), n) end
     end
-    local broadcast = wire.broadcast(3, 2 ^ 32 - 1, false, -9, { 1, 2 }, { 3 }, "hello")
-    assert.same({ -9, { 1, 2 }, { 3 }, "hello", 2 ^ 32 - 1 }, { wire.read_broadcast(broadcast) })
-    assert.same({ nil, "wrong length 35" }, { wire.read_broadcast(broadcast:sub(1, 35)) })
-    assert.same({ -7, 5, 6 }, { wire.read_taken(wire.taken(3, -7, 5, 6)) })
-    list = {}
-    message = wire.lost_views(3, { 9, 1, -8, false })
-    assert.equal(2, wire.read_lost_views(message, list))
-    assert.same({ 9, 1, -8, false }, list)
-    assert.same({ nil, "wrong length 39" }, { wire.read_lost_views(message:sub(1, -2), {}) })
+    local broadcast = wire.renumbered(wire.broadcast(3, -9, { 1, 2 }, { 3 }, "hello"), 2 ^ 32 - 1, false)
+    assert.same({ { target = -9, handles = { 1, 2 }, ids = { 3 }, bytes = "hello" }, 2 ^ 32 - 1 },
+      { wire.read_broadcast(broadcast) })
+    for n = 12, #broadcast - 1 do assert.is_nil((wire.read_broadcast(broadcast:sub(1, n)))) end
+    assert.is_nil((wire.read_broadcast(broadcast:sub(1, 12) .. "{}")))
   end)
 end)
 
@@ -280,7 +306,7 @@ describe("the readers of the wire format", function()
     assert.matches("short", reason "")
     assert.matches("short", reason "\2\1\0")
     assert.matches("version 1", reason "\1\1\0\0\0\0\0\0\0\0")
-    assert.matches("kind 14", reason "\2\14\0\0\0\0\0\0")
+    assert.matches("kind 15", reason "\2\15\0\0\0\0\0\0")
     assert.matches("kind 0", reason "\2\0\0\0\0\0\0\0")
     assert.matches("flags 2", reason "\2\1\2\0\0\0\0\0")
     assert.matches("width of ids 3", reason(("\2\2\0\3"):rep(5)))
@@ -290,9 +316,8 @@ describe("the readers of the wire format", function()
     assert.matches("length", reason "\2\4\0\0\0\0\0")
     assert.matches("length", reason "\2\4\0\0\0\0\0\0\0")
     for message, least in pairs {
-      [reference.moves(1, 2, 2, { 1, 2, 3 }, 1, 2, true)] = 16, [wire.refused(1, 2, { 3 }, 1)] = 16,
-      [wire.broadcast(1, 99, true, 2, {}, {}, "ab")] = 28, [wire.taken(1, 2)] = 24,
-      [wire.lost_views(1, { 9, 1 })] = 24, [wire.routes(5, 12, {})] = 12, [wire.renewed(1, 2, ("x"):rep(10))] = 22,
+      [reference.moves(1, 2, 2, { 1, 2, 3 }, 1, 2, true)] = 16, [wire.broadcast(1, 2, {}, {}, "ab")] = 12,
+      [wire.say(wire.TAKEN, 1, { 2 })] = 8,
     } do
       assert.matches("length", reason(message:sub(1, least - 1)))
       assert.is_number((wire.head(message:sub(1, least))))

@@ -1,6 +1,6 @@
 -- client_model.lua: a client that knows only its messages, and what those messages must amount to.
 --
---   local c = client.new(dimensions)  c:apply(message)        c.known[id] = { kind, x, y [, z], fields }
+--   local c = client.new(dimensions)  c:apply(message)        c.known[id] = { kind, x, y [, z], fields, carrier }
 --   local all = client.watch(map [, hear])                    all[id]: the one of that entity's client view, with fd
 --   client.rounded(v, quantum)        a coordinate as it is told
 local Sync = require "aoi.sync"
@@ -42,7 +42,7 @@ function Client:apply(message)
   local news, why = Sync.read(message, self.into)
   assert(news, why)
   if news.anew then self.known = {} end
-  local known, last = self.known, {}
+  local known, last, order = self.known, {}, {}
   for i = 1, news.gone.n do
     local id = news.gone[i]
     last[id] = assert(known[id], "gone, but not known: " .. id)
@@ -53,18 +53,35 @@ function Client:apply(message)
   local stride = self.dimensions + 2
   for i = 1, list.n * stride, stride do
     assert(not known[list[i]], "appeared, but known: " .. list[i])
+    order[list[i]] = i
     known[list[i]] = { kind = list[i + 1], list[i + 2], list[i + 3], stride == 5 and list[i + 4] or nil, fields = {} }
   end
   list = news.moved
   stride = self.dimensions + 1
   for i = 1, list.n * stride, stride do
     local it = assert(known[list[i]], "moved, but not known")
-    it[1], it[2], it[3] = list[i + 1], list[i + 2], stride == 4 and list[i + 3] or nil
+    it[1], it[2], it[3], it.moved = list[i + 1], list[i + 2], stride == 4 and list[i + 3] or nil, news
   end
   list = news.touched
   for i = 1, 2 * list.n, 2 do
     assert(known[list[i]], "touched, but not known").kind = list[i + 1]
     self.touches[list[i]] = (self.touches[list[i]] or 0) + 1
+  end
+  list = news.riding
+  stride = self.dimensions + 2
+  for i = 1, list.n * stride, stride do
+    local it, carrier = assert(known[list[i]], "rides, but not known"), list[i + 1]
+    assert(carrier ~= 0 or it.moved == news, "lets go, but has no position")
+    it.carrier = carrier ~= 0 and carrier or nil
+    if carrier ~= 0 then it[1], it[2], it[3] = list[i + 2], list[i + 3], stride == 5 and list[i + 4] or nil end
+    if order[list[i]] and carrier ~= self.id then
+      assert(known[carrier] and (order[carrier] or 0) < order[list[i]], "appeared before its carrier")
+    end
+  end
+  for id, it in pairs(known) do
+    assert(not it.carrier or known[it.carrier] or it.carrier == self.id, "its carrier is gone: " .. id)
+    assert(it.moved ~= news or not it.carrier, "moved, but rides")
+    it.moved = nil
   end
   list = news.fields
   for i = 1, 2 * list.n, 2 do

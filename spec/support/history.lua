@@ -5,6 +5,7 @@
 -- An operation says what to do in terms of ids that may exist or not, so one seed is one history for every engine. The
 -- handlers compare each event with what the model has pending; unruly ones make calls of their own, raise and yield.
 local aoi = require "aoi"
+local journal = require "aoi.journal"
 local Model = require "spec.support.model"
 local bits = require "spec.support.bits"
 local random_area = require "spec.support.random_area"
@@ -27,7 +28,8 @@ local extremes = {
   2 ^ -537, 1e9, -1e9,
 }
 
--- ids: how many there are; full: all of them are there from the beginning, else two thirds; slow: times as slow.
+-- ids: how many there are; full: all of them are there from the beginning, else two thirds; every: one in so many has a
+-- node then, by default all; slow: times as slow.
 history.scenarios = {
   { -- ties wherever one looks
     name = "a small grid of whole numbers", ids = 14,
@@ -60,10 +62,16 @@ history.scenarios = {
     shift = function(random) return random() * 2 - 1 end,
   },
   {
-    name = "hundreds on one spot", ids = 220, full = true, slow = 5,
+    name = "hundreds on one spot", ids = 220, full = true, every = 5, slow = 5,
     coordinate = function(random) return random(20) == 1 and random(7) - 4 or 2 end,
     radius = function(random) return random { 0, 0, 1, 2, 4 } end,
     shift = function(random) return random(30) == 1 and random(3) - 2 or 0 end,
+  },
+  { -- more nodes with crossings than are looked through one by one
+    name = "gates", ids = 50, full = true, slow = 3,
+    coordinate = function(random) return random(2) == 1 and random(41) - 21 or random() * 40 - 20 end,
+    radius = function(random) return random { 0, 1, 2, 3, 5, 5, 8 } end,
+    shift = function(random) return random(11) - 6 end,
   },
 }
 
@@ -98,8 +106,8 @@ end
 local function area(o, random) return random_area.make(random, o.scenario, o.dimensions, masks) end
 
 local names = {}
-for name, weight in pairs { go = 40, leave = 5, node = 14, set_radius = 3, set_mask = 4, set_kind = 5, move_many = 7,
-  enter_many = 2, misuse = 2, set_area = 8, set_facing = 5, override = 8, attach = 8,
+for name, weight in pairs { go = 40, jump = 4, reload = 1, leave = 5, node = 14, set_radius = 3, set_mask = 4,
+  set_kind = 5, move_many = 7, enter_many = 2, misuse = 2, set_area = 8, set_facing = 5, override = 8, attach = 8,
   set_layers = 4, set_extent = 8 } do
   for _ = 1, weight do names[#names + 1] = name end
 end
@@ -111,7 +119,7 @@ local function generate(o, random)
     name = random(names), id = id_of(random(count)), node_id = random { 1, 2, -3 },
     goal = goal(o, random), kind = random(2) == 1 and random(kinds) or nil, mask = random(masks),
     area = random_area.of_node(random, o.scenario, o.dimensions, masks), radius = o.scenario.radius(random),
-    hears = random { "both", "both", "both", "table", "enter", "leave", "none" }, rows = {},
+    hears = random { "both", "cross", "cross", "table", "crossing", "enter", "leave", "none" }, rows = {},
     facing = random_area.facing(random), other = id_of(random(count)), how = random { "hide", "show", "match", false },
     again = random(5) == 1, offset = {},
     layers = random { 1, 1, 1, 2, 3, 0 }, extent = random { 0, 1, -1 },
@@ -168,18 +176,26 @@ local function coordinates(p, kind)
   return p[1], p[2], p[3], kind
 end
 
+local HEARS = {
+  both = { enter = true, leave = true }, table = { enter = true, leave = true }, enter = { enter = true },
+  leave = { leave = true }, none = {}, crossing = { cross = true },
+  cross = { enter = true, leave = true, cross = true },
+}
+
+-- What add_node takes, so that this is heard: two functions, or a table.
+function Play:handlers(hears, as_table)
+  local on_enter, on_leave = hears.enter and self.on_enter or nil, hears.leave and self.on_leave or nil
+  if not (hears.cross or as_table) then return on_enter, on_leave end
+  return { enter = on_enter, leave = on_leave, cross = hears.cross and self.on_cross or nil }
+end
+
 -- Unruly handlers get all or nothing: a node with half of them is deaf to some events, and whether such an event has
 -- passed when a nested call makes its opposite cannot be told from outside. In a deferred space neither can it of a
 -- node with none: there its events wait, too, and a node with a margin holds on to what has been delivered.
-function Play:handlers(hears)
-  local half = hears == "enter" or hears == "leave" or (hears == "none" and self.mode ~= "immediate")
-  if self.unruly and half then hears = "both" end
-  local on_enter, on_leave = self.on_enter, self.on_leave
-  if hears == "both" then return { enter = true, leave = true }, on_enter, on_leave end
-  if hears == "table" then return { enter = true, leave = true }, { enter = on_enter, leave = on_leave } end
-  if hears == "enter" then return { enter = true }, on_enter, nil end
-  if hears == "leave" then return { leave = true }, nil, on_leave end
-  return {}, nil, nil
+function Play:hears(name)
+  local h = HEARS[name]
+  local deaf = not (h.enter and h.leave) and (name ~= "none" or self.mode ~= "immediate")
+  return self.unruly and deaf and (h.cross and HEARS.cross or HEARS.both) or h
 end
 
 local ROUND = { square = true, circle = true } -- what set_radius is for
@@ -188,14 +204,16 @@ local ROUND = { square = true, circle = true } -- what set_radius is for
 function Play:apply(op)
   local model, space, id, node_id = self.model, self.space, op.id, op.node_id
   local name, here, there = op.name, model:has(id), model:has_node(id, node_id)
-  if name == "go" then
-    local p = self:target(id, op.goal)
+  if name == "reload" then
+    self:reload()
+  elseif name == "go" or (name == "jump" and here) then
+    local p, verb = self:target(id, op.goal), name == "go" and "move" or "jump"
     if here and not model:may_move(id, p) then
-      self:refused(pcall(space.move, space, id, coordinates(p)))
+      self:refused(pcall(space[verb], space, id, coordinates(p)))
     elseif here then
-      self:say("move", id, show(p))
-      model:move(id, p)
-      space:move(id, coordinates(p))
+      self:say(verb, id, show(p))
+      model[verb](model, id, p)
+      space[verb](space, id, coordinates(p))
     else
       self:say("enter", id, show(p), "kind", tostring(op.kind))
       model:enter(id, p, op.kind)
@@ -235,7 +253,11 @@ function Play:apply(op)
     space:remove_node(id, node_id)
   elseif name == "node" and here and not there then
     self:say("add_node", id, node_id, shapes.text(op.area), "hears", op.hears)
-    local hears, on_enter, on_leave = self:handlers(op.hears)
+    local hears = self:hears(op.hears)
+    local on_enter, on_leave = self:handlers(hears, op.hears == "table")
+    if hears.cross and type(op.area) == "table" and op.area.outside then
+      return self:refused(pcall(space.add_node, space, id, node_id, op.area, on_enter))
+    end
     model:add_node(id, node_id, op.area, hears)
     space:add_node(id, node_id, op.area, on_enter, on_leave)
   elseif name == "set_radius" and there and ROUND[model:area(id, node_id).shape] then
@@ -326,13 +348,14 @@ function Play:refused(ok)
   if ok then self:differ "a misuse was not refused" end
 end
 
--- What a handler does with an event: compare, then react.
-function Play:heard(kind, watcher, target, node_id, reason)
+-- What a handler does with an event: compare, then react. what: the reason of a leave, the place of a crossing.
+function Play:heard(kind, watcher, target, node_id, what)
+  local reason = kind == "leave" and what or nil
   local text = Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id, reason = reason }
   self:say("  heard", text)
   self.events = self.events + 1
   local model, space = self.model, self.space
-  local wrong = model:hear(kind, watcher, target, node_id, self.yields, reason)
+  local wrong = model:hear(kind, watcher, target, node_id, self.yields, what)
   if wrong then self:differ(wrong) end
   if space:has(target) ~= model:has(target) then self:differ("has() of the target of " .. text) end
   if model:has_node(watcher, node_id) and model:has(target)
@@ -350,7 +373,7 @@ function Play:react(text)
     self.budget = self.budget - 1
     local op = generate(self, random)
     self:say("  (nested)")
-    self:apply(op)
+    if op.name ~= "reload" then self:apply(op) end
   end
   if self.yields and random(3) == 1 then coroutine.yield() end
   if self.raises and random(6) == 1 then
@@ -371,7 +394,7 @@ function Play:drive(f)
       self.suspended = self.suspended + 1
       self:say("  (meanwhile)")
       local op = generate(self, random)
-      self:attempt(function() self:apply(op) end)
+      if op.name ~= "reload" then self:attempt(function() self:apply(op) end) end
       self.suspended = self.suspended - 1
     end
   end
@@ -396,6 +419,38 @@ function Play:flush()
     rounds = rounds + 1
     if rounds > 1000 then self:differ "flush never comes to an end" end
   end
+  self.model:hold()
+end
+
+-- The space is saved and goes on as what was saved, if each handler of what waits can be told by its ids.
+function Play:reload()
+  local wanted = self.model:handlers()
+  if not wanted then return end
+  self:say "save and load"
+  self:replay()
+  local bytes = self.space:save()
+  self.space:close()
+  self.space = aoi.load(bytes, function(id, node_id)
+    return self:handlers(wanted[id .. "/" .. node_id] or HEARS.none)
+  end)
+  self:same("saved again", self.space:save() == bytes, true)
+  self:begin()
+end
+
+-- A journal begins, and a past.
+function Play:begin()
+  local bytes = {}
+  self.bytes, self.journal = bytes, journal.record(self.space, function(piece) bytes[#bytes + 1] = piece end)
+  self.past, self.pictures = aoi.history.new(self.space, PAST), { self.model:picture() }
+end
+
+-- What the journal has of the calls makes the same space once more.
+function Play:replay()
+  self.past:close()
+  self.journal:stop()
+  local player = journal.open(table.concat(self.bytes))
+  repeat until not player:step()
+  self:same("played again", player.space:save() == self.space:save(), true)
 end
 
 local function sorted_text(list)
@@ -403,20 +458,35 @@ local function sorted_text(list)
   return table.concat(list, " ")
 end
 
-function Play:drain()
-  local space = self.space
-  local buf, n, reasons = aoi.drain_reasons(space, self.buffer, self.reasons)
-  self.reasons = reasons
-  local got, expected, leaves_over = {}, {}, false
-  for i = 1, 4 * n, 4 do
-    local kind = buf[i] == aoi.ENTER and "enter" or buf[i] == aoi.LEAVE and "leave" or "?"
-    if kind == "enter" then leaves_over = true
-    elseif leaves_over and self.calls == 1 then self:differ "a leave after an enter of the same call" end
-    got[#got + 1] = Model.text { kind = kind, watcher = buf[i + 1], target = buf[i + 2], node_id = buf[i + 3],
-      reason = reasons[(i + 3) / 4] }
+-- Returns the events but for the crossings, which come last and on their way.
+function Play:drained(buf, n, reasons)
+  local got, leaves_over, at = {}, false, nil
+  for i = 1, n do
+    local kind, watcher, target, node_id = unpack(buf, 4 * i - 3, 4 * i)
+    if kind == aoi.CROSS then
+      local wrong = self.model:hear("cross", watcher, target, node_id, true, reasons[i])
+      if wrong then self:differ(wrong) end
+      if reasons[i] < (at or 0) then self:differ "crossings that are not in the order of their way" end
+      at = reasons[i]
+    else
+      if at then self:differ "an event behind a crossing" end
+      if kind == aoi.ENTER then leaves_over = true
+      elseif leaves_over and self.calls == 1 then self:differ "a leave after an enter of the same call" end
+      got[#got + 1] = Model.text { kind = kind == aoi.ENTER and "enter" or kind == aoi.LEAVE and "leave",
+        watcher = watcher, target = target, node_id = node_id, reason = reasons[i] }
+    end
   end
-  for i, e in ipairs(self.model:drain()) do expected[i] = Model.text(e) end
-  self.model:hold()
+  return got
+end
+
+function Play:drain()
+  local buf, n, reasons = aoi.drain_reasons(self.space, self.buffer, self.reasons)
+  self.reasons = reasons
+  self.model:deliver()
+  local got, expected = self:drained(buf, n, reasons), {}
+  for _, e in ipairs(self.model:drain()) do
+    if e.kind ~= "cross" or e.must then expected[#expected + 1] = Model.text(e) end
+  end
   self.events = self.events + n
   self.calls = 0
   got, expected = sorted_text(got), sorted_text(expected)
@@ -583,11 +653,11 @@ local function fill(play, random)
   for i = 1, count do rows[i] = { id_of(i), position(play, random) } end
   play.model:enter_many(rows)
   play.space:enter_many(play:flat(rows))
-  for i = 1, count, play.scenario.full and 5 or 1 do
+  for i = 1, count, play.scenario.every or 1 do
     local a = area(play, random)
-    local hears, on_enter, on_leave = play:handlers("both")
+    local hears = HEARS[(play.scenario.full or i % 2 == 0) and "cross" or "both"]
     play.model:add_node(id_of(i), 1, a, hears)
-    play.space:add_node(id_of(i), 1, a, on_enter, on_leave)
+    play.space:add_node(id_of(i), 1, a, play:handlers(hears))
     if play.mode == "drain" then play.calls = 0 play:drain() elseif play.mode == "flush" then play:flush() end
   end
 end
@@ -602,9 +672,10 @@ function history.run(o)
   local delivery = o.mode == "immediate" and "immediate" or "deferred"
   play.model = Model.new { dimensions = o.dimensions, delivery = delivery }
   play.space = aoi.new { engine = o.engine, dimensions = o.dimensions, delivery = delivery }
-  play.past, play.pictures = aoi.history.new(play.space, PAST), { play.model:picture() }
+  play:begin()
   function play.on_enter(...) play:heard("enter", ...) end
   function play.on_leave(...) play:heard("leave", ...) end
+  function play.on_cross(...) play:heard("cross", ...) end
 
   local function game()
     local random = rng.new(rng.hash(o.seed .. o.scenario.name .. o.dimensions))
@@ -631,6 +702,7 @@ function history.run(o)
     end
     if o.mode == "drain" then play:drain() else play:flush() end
     if #play.model:overdue() > 0 then play:differ "events are left over at the end" end
+    play:replay()
     play.space:close()
   end
 

@@ -40,6 +40,7 @@ function message_text.news(news, dims)
   rows(news.appeared, "a", 2 + dims, 2)
   rows(news.moved, "m", 1 + dims, 1)
   rows(news.touched, "t", 2, 2)
+  rows(news.riding, "r", 2 + dims, 2)
   for i = 1, 2 * news.fields.n, 2 do
     local list = values_text(news.fields[i + 1])
     if #list > 0 then parts[#parts + 1] = ("f,%d,%s"):format(news.fields[i], table.concat(list, ",")) end
@@ -64,6 +65,11 @@ function message_text.apply(picture, news, dims)
   for i = 1, 2 * news.touched.n, 2 do
     if picture[news.touched[i]] then picture[news.touched[i]][1] = news.touched[i + 1] end
   end
+  for i = 1, news.riding.n * (2 + dims), 2 + dims do
+    local it, carrier = picture[news.riding[i]], news.riding[i + 1]
+    if it then it.carrier = carrier ~= 0 and carrier or nil end
+    for a = 1, it and carrier ~= 0 and dims or 0 do it[1 + a] = news.riding[i + 1 + a] end
+  end
   for i = 1, 2 * news.fields.n, 2 do
     for name, v in pairs(picture[news.fields[i]] and news.fields[i + 1] or {}) do
       picture[news.fields[i]].values[name] = v
@@ -77,6 +83,7 @@ function message_text.picture(picture, dims)
   table.sort(ids)
   for i, id in ipairs(ids) do
     local words = row_text(picture[id], 1, 1 + dims, 1, { ("%d"):format(id) })
+    if picture[id].carrier then words[#words + 1] = ("on%d"):format(picture[id].carrier) end
     for _, text in ipairs(values_text(picture[id].values)) do words[#words + 1] = text end
     parts[i] = table.concat(words, ",")
   end

@@ -5,14 +5,19 @@
 --   node.seen[entity]       true while the node sees that entity (the object: one life of an id)
 --   node.overrides[entity]  "hide", "show" or "match"
 --   node.held[entity]       of an area with `outside`: true while it holds the entity; held_then: at the last delivery
+--   node.crosses            it hears of what goes through its area; fresh: it was added since the last delivery
+--   ways[entity]            while a node crosses: where an entity was at the last delivery, `from`; broken: it has
+--                           entered or jumped since
 --   moved                   in a deferred space: entities that have moved and nodes that have turned, not judged yet
 --   pending                 events not delivered yet, each with its call and its turn: the calls that a deferred space
---                           collects for one delivery share a turn, every other call has its own
+--                           collects for one delivery share a turn, every other call has its own. Those of crossings
+--                           are what may be heard: `must` if it has to be
 --
 -- A call changes the state, evaluates every pair that contains something it touched, and queues the differences:
 -- leaves, then enters. Positions are arrays, so that 2D and 3D share every line.
 
 local bits = require "spec.support.bits"
+local crossings = require "spec.support.crossings"
 local shapes = require "spec.support.shapes"
 
 local Model = {}
@@ -27,7 +32,10 @@ function Model.new(options)
     deferred = options.delivery == "deferred",
     entities = {},
     pending = {},
+    ways = {},
+    crossers = 0, -- nodes
     calls = 0,
+    fixed = 0, -- the order of events up to this call is fixed
   }, Model)
 end
 
@@ -46,10 +54,17 @@ local function saw(self, node, target)
   if node.area.outside then return (self.deferred and node.held_then or node.held)[target] end
   if self.deferred then
     for _, e in ipairs(self.pending) do
-      if e.node == node and e.life == target then return e.kind == "leave" end
+      if e.node == node and e.life == target and e.kind ~= "cross" then return e.kind == "leave" end
     end
   end
   return node.seen[target]
+end
+
+-- What a node looks for at all.
+local function meets(node, target)
+  local how = node.overrides[target]
+  return target ~= node.watcher and how ~= "hide" and (how == "match" or bits.meet(target.kind, node.area.mask))
+    and bits.meet(target.layers, node.area.layers or node.watcher.layers)
 end
 
 -- Whether it is seen; with `outside` also whether the area holds it.
@@ -57,8 +72,7 @@ local function visible(self, node, target)
   local area, how = node.area, node.overrides[target]
   if target == node.watcher or how == "hide" then return false end
   if how == "show" then return true end
-  if how ~= "match" and not bits.meet(target.kind, area.mask) then return false end
-  if not bits.meet(target.layers, area.layers or node.watcher.layers) then return false end
+  if not meets(node, target) then return false end
   local w, t, e = node.watcher.position, target.position, target.extent
   local holds = shapes.holds(area, w, t, e) or (shapes.holds_still(area, w, t, e) and saw(self, node, target)) or false
   return holds ~= (area.outside or false), holds
@@ -69,7 +83,7 @@ end
 local function event(self, kind, node, target)
   return {
     kind = kind, watcher = node.watcher.id, target = target.id, node_id = node.id,
-    node = node, life = target, call = self.calls, turn = self.turn,
+    node = node, life = target, call = self.calls, turn = self.turn, latest = self.turn,
   }
 end
 
@@ -78,9 +92,10 @@ local function queue(self, e)
   local pending, life, node = self.pending, e.life, e.node
   for i = 1, #pending do
     local other = pending[i]
-    if other.life == life and other.node == node then
+    if other.life == life and other.node == node and other.kind ~= "cross" then
       assert(other.kind ~= e.kind, "model: an event twice")
       table.remove(pending, i)
+      e.cancelled = true
       return
     end
   end
@@ -127,9 +142,77 @@ local function settle(self, touched, leaves)
   return finish(self, leaves, enters)
 end
 
+-- Crossings ----------------------------------------------------------------------------------------------------------
+
+-- An entity is about to move, or has entered.
+local function note_way(self, e, broken)
+  if self.crossers == 0 then return end
+  local way = self.ways[e] or { from = doubles(e.position, self.dimensions) }
+  self.ways[e], way.broken = way, way.broken or broken
+end
+
+-- `net`: the events of the call.
+local function look_for_crossing(self, node, target, net)
+  local w, t = self.ways[node.watcher], self.ways[target]
+  if not (w or t) or (w or t).broken or (t or w).broken then return end
+  local way = {
+    w0 = w and w.from or node.watcher.position, t0 = t and t.from or target.position,
+    w1 = doubles(node.watcher.position, self.dimensions), t1 = doubles(target.position, self.dimensions),
+    extent = target.extent,
+  }
+  if node.area.outside or node.seen[target] or not meets(node, target) then return end
+  if not crossings.possible(node.area, way) then return end
+  for _, list in ipairs { net, self.pending } do
+    for _, e in ipairs(list) do
+      local left = e.node == node and e.life == target and e.kind == "leave"
+      if left and not e.cancelled then return end -- it was seen at the last delivery
+    end
+  end
+  local e, area = event(self, "cross", node, target), shapes.copy(node.area)
+  e.way, e.area, e.must = way, area, crossings.fault(area, way) ~= nil
+  self.pending[#self.pending + 1] = e
+end
+
+local function forget_ways(self)
+  self.ways, self.fresh = {}, false
+  for _, watcher in pairs(self.entities) do
+    for _, node in pairs(watcher.nodes) do node.fresh = false end
+  end
+end
+
+-- A delivery, or the end of a call that is one: what has gone through areas since the last one.
+local function cross(self, net)
+  if self.crossers == 0 then return end
+  if next(self.ways) then
+    for _, watcher in pairs(self.entities) do
+      for _, node in pairs(watcher.nodes) do
+        if node.crosses and not node.fresh then
+          for _, target in pairs(self.entities) do look_for_crossing(self, node, target, net) end
+        end
+      end
+    end
+  end
+  forget_ways(self)
+end
+
+-- What nobody has heard is dropped with the node, or with its target.
+local function drop_crossings(self, node, target)
+  for i = #self.pending, 1, -1 do
+    local e = self.pending[i]
+    if e.kind == "cross" and (e.node == node or e.life == target) then table.remove(self.pending, i) end
+  end
+end
+
+local function end_node(self, node)
+  drop_crossings(self, node)
+  if not node.crosses then return end
+  self.crossers = self.crossers - 1
+  if self.crossers == 0 then self.ways, self.fresh = {}, false end
+end
+
 -- Moves and turns of a deferred space are judged together, before whatever else happens: the moves as one call, the
 -- turns of some nodes as calls beside it, so that no leave of another pair needs to come before an enter of a node that
--- has turned.
+-- has turned. Such a turn may lose a target that a move gives back: an enter that waited is a new one then.
 local function judge_moves(self)
   local moved = self.moved
   if not moved then return end
@@ -139,6 +222,9 @@ local function judge_moves(self)
   for _, e in ipairs(settle(self, moved)) do
     if moved[e.node] then e.call = e end
   end
+  for _, e in ipairs(self.pending) do
+    if moved[e.node] then e.latest = self.turn end
+  end
 end
 
 local function begin(self)
@@ -147,16 +233,25 @@ local function begin(self)
   self.turn = self.calls
 end
 
+-- In a deferred space, as a call of its own.
+local function deliver_crossings(self)
+  judge_moves(self)
+  if not self.deferred then return end
+  self.calls = self.calls + 1
+  self.turn = self.calls
+  cross(self, {})
+end
+
 -- A delivery begins: in a deferred space all that waits becomes one turn; calls of its handlers come behind.
 function Model:deliver()
-  judge_moves(self)
-  for _, e in ipairs(self.deferred and self.pending or {}) do e.turn = self.calls end
+  deliver_crossings(self)
+  for _, e in ipairs(self.deferred and self.pending or {}) do e.turn, e.latest = self.calls, self.calls end
   self:hold()
 end
 
 -- What areas with `outside` hold now is what they held at the last delivery.
 function Model:hold()
-  judge_moves(self)
+  deliver_crossings(self)
   for _, watcher in pairs(self.entities) do
     for _, node in pairs(watcher.nodes) do
       node.held_then = {}
@@ -182,6 +277,7 @@ local function place(self, id, position, kind)
   local e = { id = id, position = doubles(position, self.dimensions), kind = kind or DEFAULT_KIND, nodes = {} }
   e.layers, e.extent = 1, 0.0
   self.entities[id] = e
+  if self.deferred then note_way(self, e, true) end
   return e
 end
 
@@ -192,13 +288,19 @@ end
 
 function Model:move(id, position) return self:move_many { { id, position } } end
 
+-- A move that crosses nothing.
+function Model:jump(id, position) return self:move_many({ { id, position } }, true) end
+
 -- Everything that an entity carries goes along, in `touched`.
-local function carry(self, e, touched)
+local function carry(self, e, position, touched, jumps)
+  note_way(self, e, jumps)
   touched[e] = true
+  e.position = position
   for _, p in pairs(self.entities) do
     if p.carrier == e then
-      for axis = 1, self.dimensions do p.position[axis] = e.position[axis] + p.offset[axis] end
-      carry(self, p, touched)
+      local to = {}
+      for axis = 1, self.dimensions do to[axis] = position[axis] + p.offset[axis] end
+      carry(self, p, to, touched, jumps)
     end
   end
 end
@@ -268,17 +370,20 @@ local function move_or_turn(self, change)
   if not self.deferred then begin(self) end
   local touched = self.moved or {}
   change(touched)
-  if not self.deferred then return settle(self, touched) end
-  self.moved = touched
+  if self.deferred then
+    self.moved = touched
+    return
+  end
+  local net = settle(self, touched)
+  cross(self, net)
+  return net
 end
 
 -- rows: { {id, position}, ... }. A batch is one change: pairs are judged where it ends, not on the way.
-function Model:move_many(rows)
+function Model:move_many(rows, jumps)
   return move_or_turn(self, function(touched)
     for _, row in ipairs(rows) do
-      local e = entity(self, row[1])
-      e.position = doubles(row[2], self.dimensions)
-      carry(self, e, touched)
+      carry(self, entity(self, row[1]), doubles(row[2], self.dimensions), touched, jumps)
     end
   end)
 end
@@ -296,6 +401,9 @@ function Model:leave(id, reason)
   for _, node in pairs(gone.nodes) do
     for target in pairs(node.seen) do leaves[#leaves + 1] = event(self, "leave", node, target) end
   end
+  drop_crossings(self, nil, gone)
+  for _, node in pairs(gone.nodes) do end_node(self, node) end
+  if self.ways[gone] then self.ways[gone].broken = true end
   for _, watcher in pairs(self.entities) do
     if watcher.carrier == gone then watcher.carrier = nil end
     for _, node in pairs(watcher.nodes) do
@@ -311,7 +419,7 @@ function Model:leave(id, reason)
   return finish(self, leaves, {})
 end
 
--- hears: which of its events somebody wants, { enter = true, leave = true } without it.
+-- hears: which of its events somebody wants, { enter = true, leave = true } without it; `cross`, too.
 function Model:add_node(id, node_id, area, hears)
   begin(self)
   local watcher = entity(self, id)
@@ -321,6 +429,8 @@ function Model:add_node(id, node_id, area, hears)
     hears = hears or { enter = true, leave = true }, seen = {}, held = {}, held_then = {},
   }
   watcher.nodes[node_id] = node
+  node.crosses, node.fresh = node.hears.cross, self.deferred
+  if node.crosses then self.crossers, self.fresh = self.crossers + 1, self.fresh or node.fresh end
   return settle(self, { [node] = true })
 end
 
@@ -329,6 +439,7 @@ function Model:remove_node(id, node_id)
   local node, leaves = node_of(self, id, node_id), {}
   for target in pairs(node.seen) do leaves[#leaves + 1] = event(self, "leave", node, target) end
   node.watcher.nodes[node_id] = nil
+  end_node(self, node)
   return finish(self, leaves, {})
 end
 
@@ -399,7 +510,7 @@ end
 
 -- Everything pending, in order.
 function Model:drain()
-  judge_moves(self)
+  deliver_crossings(self)
   local list = self.pending
   self.pending = {}
   return list
@@ -408,24 +519,60 @@ end
 -- Nobody asked for it.
 local function silent(e) return not e.node.hears[e.kind] end
 
--- The first queued event that must be delivered before e: of an earlier turn, or a leave of the call whose enter e is.
+-- The first queued event that must be delivered before e: of an earlier turn, or a leave of the call whose enter e is,
+-- or an enter or leave of the turn whose crossing it is.
 -- (These two loops are most of what random histories take, hence the order of their conditions.)
 local function predecessor(pending, e)
-  local turn, call = e.turn, e.kind == "enter" and e.call
+  local turn, call, crosses = e.turn, e.kind == "enter" and e.call, e.kind == "cross"
   for i = 1, #pending do
     local other = pending[i]
-    if (other.turn < turn or other.call == call and other.kind == "leave") and not silent(other) then return other end
+    local first = other.latest < turn or other.call == call and other.kind == "leave" or crosses and other.turn == turn
+    local due = other.kind ~= "cross" or other.must and other.latest < turn
+    if first and due and not silent(other) then return other end
   end
 end
 
+-- The number of the crossing that was told at t: of two that it may have been one that must be told. Or what is wrong.
+local function hear_crossing(self, watcher, target, node_id, t, any_order)
+  local found, wrong
+  for i, e in ipairs(self.pending) do
+    if e.kind == "cross" and e.target == target and e.watcher == watcher and e.node_id == node_id then
+      local other = not any_order and predecessor(self.pending, e)
+      local late = not any_order and e.call == self.crossed and t < self.crossed_at and "after one further on its way"
+      local fault = other and "before " .. Model.text(other) or late or crossings.fault(e.area, e.way, t)
+      if not fault and not (found and not e.must) then found = i end
+      if found and self.pending[found].must then return found end
+      wrong = wrong or fault and ("%s, by %s on %s"):format(fault, shapes.text(e.area), crossings.text(e.way))
+    end
+  end
+  local text = Model.text { kind = "cross", watcher = watcher, target = target, node_id = node_id }
+  return found, ("heard: %s at %.9f, but %s"):format(text, t, wrong or "not due")
+end
+
 -- An event was heard: it must be pending, and its turn must have come (or any_order). Returns what is wrong, or nil.
-function Model:hear(kind, watcher, target, node_id, any_order, reason)
+-- what: the reason of a leave, the place of a crossing.
+function Model:hear(kind, watcher, target, node_id, any_order, what)
   judge_moves(self)
+  if self.deferred then
+    if next(self.ways) or self.fresh then -- of handlers: what they have done is delivered as one turn
+      self:hold()
+      for _, e in ipairs(self.pending) do
+        if e.turn > self.fixed then e.turn, e.latest = self.calls, self.calls end
+      end
+    end
+    self.fixed = self.calls
+  end
   local pending = self.pending
+  if kind == "cross" then
+    local i, wrong = hear_crossing(self, watcher, target, node_id, what, any_order)
+    if not i then return wrong end
+    self.crossed, self.crossed_at = table.remove(pending, i).call, what
+    return nil
+  end
   for i = 1, #pending do
     local e = pending[i]
     local same = e.target == target and e.watcher == watcher and e.node_id == node_id and e.kind == kind
-      and e.reason == reason
+      and e.reason == what
     if same and not silent(e) then
       local other = not any_order and predecessor(pending, e)
       if other then return "heard too early: " .. Model.text(e) .. ", before " .. Model.text(other) end
@@ -434,22 +581,25 @@ function Model:hear(kind, watcher, target, node_id, any_order, reason)
     end
   end
   return "heard, but not due: "
-    .. Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id, reason = reason }
+    .. Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id, reason = what }
 end
 
 -- After a delivery: drops the events of nodes without a handler for them, and returns what should have been delivered.
 function Model:overdue()
   local due = {}
   for _, e in ipairs(self:drain()) do
-    if not silent(e) then due[#due + 1] = e end
+    if e.kind == "cross" and e.must or e.kind ~= "cross" and not silent(e) then due[#due + 1] = e end
   end
   self.pending = due
   return due
 end
 
--- "+watcher/node>target" is an enter, "-watcher/node>target" a leave, with " (reason)" if an end of it has left.
+-- "+watcher/node>target" is an enter, "-watcher/node>target" a leave, with " (reason)" if an end of it has left,
+-- "xwatcher/node>target" a crossing.
+local SIGNS = { enter = "+", leave = "-", cross = "x" }
+
 function Model.text(e)
-  local sign, why = e.kind == "enter" and "+" or "-", e.reason and (" (%d)"):format(e.reason) or ""
+  local sign, why = SIGNS[e.kind], e.reason and (" (%d)"):format(e.reason) or ""
   return ("%s%s/%s>%s"):format(sign, bits.id(e.watcher), bits.id(e.node_id), bits.id(e.target)) .. why
 end
 
@@ -560,6 +710,29 @@ function Model:overrides(id, node_id)
   for target, how in pairs(node_of(self, id, node_id).overrides) do list[#list + 1] = { target.id, how } end
   table.sort(list, function(a, b) return a[1] < b[1] end)
   return list
+end
+
+-- What is heard by "id/node id", of nodes and of events that wait; nil where two nodes of the same ids differ in it.
+function Model:handlers()
+  local wanted = {}
+  local function want(node)
+    local key = node.watcher.id .. "/" .. node.id
+    local same = wanted[key] or node.hears
+    wanted[key] = node.hears
+    for _, kind in ipairs { "enter", "leave", "cross" } do
+      if same[kind] ~= node.hears[kind] then return false end
+    end
+    return true
+  end
+  for _, e in ipairs(self.pending) do
+    if not want(e.node) then return nil end
+  end
+  for _, e in pairs(self.entities) do
+    for _, node in pairs(e.nodes) do
+      if not want(node) then return nil end
+    end
+  end
+  return wanted
 end
 
 function Model:area(id, node_id) return node_of(self, id, node_id).area end

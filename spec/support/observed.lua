@@ -52,17 +52,23 @@ local function read_area(s, at, dimensions)
     at = at + 1
     node.head = s:byte(at)
   end
+  if node.head == 15 then at, node.head = at + 1, s:byte(at + 1) end -- it has crossings
+  if node.head == 22 then
+    node.offset, at = doubles(s, at + 1, dimensions)
+    node.head = s:byte(at)
+  end
   local head = node.head
   node.shape, at = SHAPES[head % 8 + 1], at + 1
   local simple = head % 8 < 2
-  local list
+  local list, corners, rings
   if head % 32 >= 16 then node.mask, at = varint(s, at) end
   if head >= 128 then node.layers, at = varint(s, at) end
   if node.shape == "box" then
     list, at = doubles(s, at, dimensions)
     node.ex, node.ey, node.ez = list[1], list[2], list[3]
   elseif node.shape == "polygon" then
-    node.points, at = doubles(s, at + 1, 2 * s:byte(at))
+    corners, at = varint(s, at)
+    rings, at = varint(s, at)
   else
     list, at = doubles(s, at, 1)
     node.radius = list[1]
@@ -80,6 +86,12 @@ local function read_area(s, at, dimensions)
   if head % 64 >= 32 then
     list, at = doubles(s, at, 1)
     node[simple and "keep" or "margin"] = list[1]
+  end
+  local counts = { rings == 0 and corners or nil }
+  for i = 1, rings or 0 do counts[i], at = varint(s, at) end
+  for i, n in ipairs(counts) do
+    list, at = doubles(s, at, 2 * n)
+    if rings == 0 then node.points = list else node.rings = node.rings or {} node.rings[i] = list end
   end
   return node, at
 end

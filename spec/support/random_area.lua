@@ -7,7 +7,7 @@ local pi, huge = math.pi, math.huge
 -- Corners lie on the scenario's lattice: horizontal sides, sides through targets, crossing ones.
 local function points(random, scenario)
   local list, corners = {}, random { 3, 3, 4, 4, 5, 6, 8 }
-  if random(40) == 1 then corners = 64 end
+  if random(20) == 1 then corners = random { 32, 33, 64, 65, 150 } end
   for i = 1, 2 * corners do list[i] = scenario.coordinate(random) end
   return list
 end
@@ -62,14 +62,27 @@ function makers.sector(random, scenario, dimensions)
 end
 
 function makers.polygon(random, scenario, dimensions)
-  local half_height = any_height(random, scenario, dimensions)
-  return { shape = "polygon", points = points(random, scenario), half_height = half_height }
+  local area = { shape = "polygon", half_height = any_height(random, scenario, dimensions) }
+  if random(3) > 1 then
+    area.points = points(random, scenario)
+    return area
+  end
+  area.rings = {}
+  for i = 1, random(3) do area.rings[i] = points(random, scenario) end
+  return area
 end
 
 -- So large in the plane that a margin is lost to rounding there, and not in height.
 local function widen(area)
   if area.extents then area.extents[1], area.extents[2] = 2 ^ 50, 2 ^ 50
   elseif area.radius then area.radius = 2 ^ 50 end
+end
+
+-- On the scenario's lattice, or a step.
+local function offset(random, scenario, dimensions)
+  local list, value = {}, random(2) == 1 and scenario.shift or scenario.coordinate
+  for axis = 1, dimensions do list[axis] = value(random) + 0.0 end -- not -0.0, which reads back as 0.0
+  return list
 end
 
 -- One area of any shape; a number now and then. `masks`: what a mask may be.
@@ -91,6 +104,7 @@ function random_area.make(random, scenario, dimensions, masks)
   if random(6) == 1 then area.label = random { "a", "of several letters" } end
   if random(6) == 1 then area.layers = random { 0, 1, 2, 3 } end
   if random(6) == 1 then area.extents_apply = random(2) == 1 end
+  if random(5) == 1 then area.offset = offset(random, scenario, dimensions) end
   return area
 end
 

@@ -10,6 +10,7 @@ local bits = require "spec.support.bits"
 local shapes = {}
 
 local huge = math.huge
+local unpack = table.unpack or unpack -- luacheck: ignore
 
 local function numbers(list)
   if not list then return nil end
@@ -26,7 +27,9 @@ function shapes.copy(area)
   for _, name in ipairs { "radius", "keep", "margin", "half_height", "facing", "angle" } do
     copy[name] = area[name] and area[name] * 1.0
   end
-  copy.extents, copy.points = numbers(area.extents), numbers(area.points)
+  copy.extents, copy.offset = numbers(area.extents), numbers(area.offset)
+  if area.points or area.rings then copy.rings = {} end
+  for i, ring in ipairs(area.rings or { area.points }) do copy.rings[i] = numbers(ring) end
   copy.margin = copy.margin or 0.0
   return copy
 end
@@ -78,22 +81,40 @@ function holds.sector(a, w, t, margin, e)
 end
 
 function holds.polygon(a, w, t)
-  local dx, dy, p = t[1] - w[1], t[2] - w[2], a.points
-  local inside, j = false, #p - 1
-  for i = 1, #p, 2 do
-    local xi, yi, xj, yj = p[i], p[i + 1], p[j], p[j + 1]
-    if (yi > dy) ~= (yj > dy) and dx < (xj - xi) * (dy - yi) / (yj - yi) + xi then inside = not inside end
-    j = i
+  local dx, dy, inside = t[1] - w[1], t[2] - w[2], false
+  for _, p in ipairs(a.rings) do
+    local j = #p - 1
+    for i = 1, #p, 2 do
+      local xi, yi, xj, yj = p[i], p[i + 1], p[j], p[j + 1]
+      if (yi > dy) ~= (yj > dy) and dx < (xj - xi) * (dy - yi) / (yj - yi) + xi then inside = not inside end
+      j = i
+    end
   end
   return inside and in_height(a, w, t, 0.0, 0.0)
 end
 
 local function counted(a, e) return a.extents_apply ~= false and e or 0.0 end
 
-function shapes.holds(a, w, t, e) return holds[a.shape](a, w, t, 0.0, counted(a, e), a.radius) end
+-- Where the area of a watcher at w stands.
+local function stand(a, w)
+  if not a.offset then return w end
+  local at = {}
+  for axis = 1, #w do at[axis] = w[axis] + a.offset[axis] end
+  return at
+end
+
+function shapes.holds(a, w, t, e) return holds[a.shape](a, stand(a, w), t, 0.0, counted(a, e), a.radius) end
 
 function shapes.holds_still(a, w, t, e)
-  return holds[a.shape](a, w, t, a.margin, counted(a, e), a.radius and (a.keep or a.radius + a.margin))
+  local grown = a.radius and (a.keep or a.radius + a.margin)
+  return holds[a.shape](a, stand(a, w), t, a.margin, counted(a, e), grown)
+end
+
+-- An offset of zeros is none.
+local function stands_off(a)
+  for _, v in ipairs(a.offset or {}) do
+    if v ~= 0 then return true end
+  end
 end
 
 -- Fields of an area as `space:area` tells them, for comparing: one text. Of a square or a circle `margin` comes back as
@@ -113,11 +134,12 @@ function shapes.text(area)
     a.shape, "mask", bits.id(a.mask), "layers", a.layers and bits.id(a.layers) or "-",
   }
   local named = a.shape == "square" or a.shape == "circle"
-  local keep = named and (a.keep or a.radius + a.margin) or nil
+  local keep, rings = named and (a.keep or a.radius + a.margin) or nil, {}
+  for i, ring in ipairs(a.rings or {}) do rings[i] = { "ring", ring } end
   for _, item in ipairs {
     { "radius", a.radius }, { "keep", keep }, { "margin", not named and a.margin or nil },
     { "extents", a.extents }, { "half_height", a.half_height ~= huge and a.half_height or nil },
-    { "facing", a.facing }, { "angle", a.angle }, { "points", a.points },
+    { "facing", a.facing }, { "angle", a.angle }, { "offset", stands_off(a) and a.offset or nil }, unpack(rings),
   } do
     text[#text + 1] = item[1] .. " " .. show(item[2])
   end

@@ -10,6 +10,7 @@ local snippets = {}
 snippets.ELSEWHERE = {
   ["docs/skynet.md"] = "spec/skynet", ["docs/skynet.zh-CN.md"] = "spec/skynet",
   ["docs/world.md"] = "spec/world", ["docs/world.zh-CN.md"] = "spec/world", ["docs/viewer.md"] = "spec/viewer",
+  ["docs/viewer.zh-CN.md"] = "spec/viewer",
 }
 
 --- The chunks of a page: { lines, expected, shown }. Lines keep their numbers, so that an error names those of the

@@ -76,7 +76,7 @@ return function(engine)
     collectgarbage()
     for name, n in pairs(f.triggers:stats()) do assert.equal(0, n, name) end
     for name, list in pairs(f.triggers) do
-      if type(list) == "table" and not ("handlers timers spare_maps steps"):find(name) then
+      if type(list) == "table" and not ("handlers timers spare_maps steps crossing"):find(name) then
         assert.is_nil(next(list), name)
       end
     end

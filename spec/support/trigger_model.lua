@@ -1,8 +1,9 @@
 -- trigger_model.lua: the semantics of triggers, naive on purpose: every change examines every entity, every update
 -- every visit. Handlers only record.
 --
---   model.entities[id]   { x, y, kind }
---   model.triggers[i]    { id, options, radius, mask, enabled, near = { target -> true }, area, visits, heard }
+--   model.entities[id]   { x, y, kind, layers }
+--   model.triggers[i]    { id, options, radius, keep, shape, mask, layers, enabled, near = { target -> true }, area,
+--                          visits, heard }
 --   trigger.area         with `outside`: what the area holds; near is the rest of what counts
 --   trigger.visits       in the order they came: { target, inside, since, stays, dwell, stay, linger, arriving, due };
 --                        dwell, stay, linger and arriving say in which order timers were set, which decides between
@@ -19,20 +20,21 @@ function Model.new() return setmetatable({ entities = {}, triggers = {}, time = 
 
 -- Who is near --------------------------------------------------------------------------------------------------------
 
-local function within(options, a, b, r)
-  if options.shape == "circle" then return (b.x - a.x) * (b.x - a.x) + (b.y - a.y) * (b.y - a.y) <= r * r end
+local function within(shape, a, b, r)
+  if shape == "circle" then return (b.x - a.x) * (b.x - a.x) + (b.y - a.y) * (b.y - a.y) <= r * r end
   return a.x - r <= b.x and b.x <= a.x + r and a.y - r <= b.y and b.y <= a.y + r
 end
 
 local function counts(self, trigger, id)
   local b = self.entities[id]
   return trigger.enabled and id ~= trigger.id and b and bits.meet(b.kind, trigger.mask or bits.all)
+    and bits.meet(b.layers, trigger.layers or self.entities[trigger.id].layers)
 end
 
 local function in_area(self, trigger, id, memory)
-  local options, a, b = trigger.options, self.entities[trigger.id], self.entities[id]
-  if within(options, a, b, trigger.radius) then return true end
-  return memory[id] ~= nil and trigger.keep ~= nil and within(options, a, b, trigger.keep)
+  local shape, a, b = trigger.shape, self.entities[trigger.id], self.entities[id]
+  if within(shape, a, b, trigger.radius) then return true end
+  return memory[id] ~= nil and trigger.keep ~= nil and within(shape, a, b, trigger.keep)
 end
 
 local function sees(self, trigger, id)
@@ -153,6 +155,10 @@ local function overdue(self, trigger)
   return over
 end
 
+local function refuses(trigger, target)
+  return trigger.options.filter and not trigger.options.filter(trigger.id, target)
+end
+
 local function arrive(self, trigger, target)
   trigger.near[target] = true
   for _, visit in ipairs(trigger.visits) do
@@ -161,8 +167,8 @@ local function arrive(self, trigger, target)
       return
     end
   end
-  if trigger.spent or trigger.options.filter and not trigger.options.filter(trigger.id, target) then return end
   local visit, enter_after = { target = target }, trigger.options.enter_after or 0
+  if trigger.spent or enter_after == 0 and refuses(trigger, target) then return end
   trigger.visits[#trigger.visits + 1] = visit
   if enter_after == 0 then return settle(self, trigger) end
   visit.arriving, visit.due = order(self), self.time + enter_after
@@ -217,8 +223,8 @@ end
 
 function Model:add(id, options)
   local trigger = {
-    id = id, options = options, radius = options.radius, keep = options.keep, mask = options.mask,
-    enabled = options.enabled ~= false,
+    id = id, options = options, radius = options.radius, keep = options.keep, shape = options.shape,
+    mask = options.mask, layers = options.layers, enabled = options.enabled ~= false,
     near = {}, area = {}, visits = {}, heard = {}, ready = -math.huge, occupied = false,
   }
   local ok = self:try(function() self.triggers[#self.triggers + 1] = trigger end, function()
@@ -227,17 +233,16 @@ function Model:add(id, options)
   return ok and trigger
 end
 
-function Model:resize(trigger, radius, keep)
-  local old, old_keep = trigger.radius, trigger.keep
-  return self:try(function() trigger.radius, trigger.keep = radius, keep end, function()
-    trigger.radius, trigger.keep = old, old_keep
+--- Changes fields of a trigger: "radius", "keep", "shape", "mask", "layers", "enabled".
+function Model:change(trigger, fields)
+  local old = {}
+  for name in pairs(fields) do old[name] = trigger[name] end
+  return self:try(function()
+    for name, value in pairs(fields) do trigger[name] = value or nil end
+    if fields.enabled ~= nil then trigger.enabled = fields.enabled end
+  end, function()
+    for name in pairs(fields) do trigger[name] = old[name] end
   end)
-end
-
---- Changes `enabled` or `mask`.
-function Model:change(trigger, name, value)
-  local old = trigger[name]
-  return self:try(function() trigger[name] = value end, function() trigger[name] = old end)
 end
 
 local function take_out(trigger, visit)
@@ -246,10 +251,49 @@ local function take_out(trigger, visit)
   end
 end
 
+-- Asks the filters about a target again.
+function Model:refresh(target)
+  for _, trigger in ipairs(self.triggers) do
+    if trigger.options.filter and not trigger.dead and self.entities[target] then
+      local ok, found = trigger.options.filter(trigger.id, target), nil
+      for _, visit in ipairs(trigger.visits) do
+        if visit.target == target then found = visit end
+      end
+      if found and not ok and not found.arriving then
+        take_out(trigger, found)
+        if found.inside then tell(self, trigger, "leave", target) end
+        settle(self, trigger, target)
+      elseif not found and ok and trigger.near[target] and not trigger.spent then
+        trigger.visits[#trigger.visits + 1] = { target = target }
+        settle(self, trigger)
+      end
+    end
+  end
+end
+
+--- What `Trigger:explain` calls the state of a target that visits; nil for others.
+function Model.state(trigger, target)
+  for _, visit in ipairs(trigger.visits) do
+    if visit.target == target then
+      return visit.linger and "lingering" or visit.inside and "inside" or visit.arriving and "arriving" or "waiting"
+    end
+  end
+end
+
+--- How many are inside, and how many wait for room.
+function Model.numbers(trigger)
+  local inside, waiting = 0, 0
+  for _, visit in ipairs(trigger.visits) do
+    if visit.inside then inside = inside + 1 elseif not visit.arriving then waiting = waiting + 1 end
+  end
+  return inside, waiting
+end
+
 -- It has been in long enough.
 function Model:confirm(trigger, visit)
   visit.arriving, visit.due = nil, nil
   take_out(trigger, visit)
+  if refuses(trigger, visit.target) then return end
   table.insert(trigger.visits, visit)
   return settle(self, trigger)
 end

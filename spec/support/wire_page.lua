@@ -81,9 +81,9 @@ end
 function Reader:head()
   if self:u8() ~= 2 then fail "another version" end
   local flags = self:u8()
-  if flags & ~15 ~= 0 then fail "the others are 0" end
+  if flags & ~31 ~= 0 then fail "the others are 0" end
   self.dims, self.anew = flags & 1 == 1 and 3 or 2, flags & 2 == 2
-  self.reasons = flags & 8 == 8
+  self.reasons, self.riders = flags & 8 == 8, flags & 16 == 16
   self.scale = self:quantum()
   self.records = self:varint(32)
   self.origin, self.fields, self.mask = {}, {}, 0
@@ -114,15 +114,28 @@ function Reader:record()
   return low & 7
 end
 
-function Reader:position(wide, list)
+-- Returns the place; its carrier if the record names one, 0 for none.
+function Reader:place(wide)
+  local form, carrier = wide and 1 or 0, nil
+  if wide and self.riders then
+    form = self:u8()
+    if form < 1 or form > 3 then fail "a form" end
+  end
+  if form & 2 == 2 then carrier = self.id + zigzag((self:varint(64))) end
+  return self:position(form & 1 == 1, (carrier or 0) ~= 0), carrier
+end
+
+function Reader:position(wide, offset)
+  local list = {}
   for a = 1, self.dims do
     local v
     if wide then v = self:f64()
-    elseif self.scale then v = self.scale * (within(self.origin[a] + zigzag((self:varint(56)))) + 0.0)
+    elseif self.scale then v = self.scale * (within((offset and 0 or self.origin[a]) + zigzag((self:varint(56)))) + 0.0)
     else v = self:f32() end
     if v == math.huge or v == -math.huge then fail "the product finite" end
     list[#list + 1] = v
   end
+  return list
 end
 
 -- Strings and bytes: the value if it is whole, else the part's offset, total and bytes.
@@ -197,8 +210,13 @@ local function read(self, news, parts)
     local tag = self:record()
     local kind = (tag == 1 or tag == 2 or tag == 3 or tag == 6) and self:varint(64) or nil
     if tag == 3 or tag == 4 or tag == 6 then parts[self.id] = nil end
-    if tag == 3 or tag == 6 then self:position(tag == 6, row("appeared", self.id, kind)) end
-    if tag == 0 or tag == 1 or tag == 5 then self:position(tag == 5, row("moved", self.id)) end
+    local place, carrier
+    if tag ~= 2 and tag ~= 4 and tag ~= 7 then place, carrier = self:place(tag > 4) end
+    if tag == 3 or tag == 6 then row("appeared", self.id, kind, table.unpack(place)) end
+    if place and not kind and (carrier or 0) == 0 then row("moved", self.id, table.unpack(place)) end
+    if tag == 1 then row("moved", self.id, table.unpack(place)) end
+    if carrier == 0 then row("riding", self.id, 0, table.unpack({ 0.0, 0.0, 0.0 }, 1, self.dims))
+    elseif carrier then row("riding", self.id, carrier, table.unpack(place)) end
     if tag == 1 or tag == 2 then row("touched", self.id, kind) end
     if tag == 4 then table.insert(row("gone", self.id).reasons, self.reasons and self:u8() or 0) end
     if tag == 7 then row("fields", self.id, self:values(parts)) end
@@ -213,7 +231,7 @@ function wire_page.read(message, parts)
     copy[id] = {}
     for name, bytes in pairs(held) do copy[id][name] = bytes end
   end
-  for _, name in ipairs { "gone", "appeared", "moved", "touched", "fields" } do news[name] = { n = 0 } end
+  for _, name in ipairs { "gone", "appeared", "moved", "touched", "riding", "fields" } do news[name] = { n = 0 } end
   news.gone.reasons = {}
   local self = setmetatable({ bytes = message, at = 1 }, Reader)
   local ok, why = pcall(read, self, news, copy)

@@ -24,7 +24,7 @@ return function(options)
   local member = Member.new(client, options)
   function member.receive(_, message) return client:receive(message) end
   function member:take_mail(mail)
-    if mail.routes then assert(self:receive(mail.routes)) end
+    if mail.routes then assert(self:receive(wire.say(wire.ROUTES, self.number, mail.routes))) end
     if mail.events then
       options.seq = (options.seq or 0) + 1
       assert(self:receive(wire.events(options.seq, false, mail.events:sub(9))))

@@ -94,6 +94,26 @@ it(".ci/run names specs that there are", function()
   must("bash -c " .. quote("ls -d " .. names:gsub("\\\n", " ")))
 end)
 
+it("every page names specs, examples and scripts that there are", function()
+  local all, folders = {}, { spec = true, examples = true, scripts = true, fuzz = true }
+  for _, path in ipairs(list "find spec examples scripts fuzz") do
+    all[path], all[path:gsub("%.%w+$", "")], all[path:gsub("_spec%.lua$", "")] = true, true, true
+    all[path:match "([^/]*)_spec%.lua$" or path] = true -- alone, as the page of guarantees has them
+  end
+  for _, page in ipairs(list "ls *.md docs/*.md spec/README.md examples/README.md") do
+    local text = page ~= "CHANGELOG.md" and process.read(page) or ""
+    for code in text:gmatch "`([^`\n]+)`" do
+      for name in code:gmatch "[%w_./-]+" do
+        local is_named = folders[name:match "^(%w+)/" or ""] and not name:find "NAME"
+        assert.is_truthy(not is_named or all[name:gsub("[/.]+$", "")], page .. ": " .. name)
+      end
+    end
+  end
+  for name in process.read("docs/testing.md"):gmatch "`([%l_]+)`" do
+    assert.is_truthy(all[name] or name == "check", "docs/testing.md: " .. name)
+  end
+end)
+
 describe("a rule of the house", function()
   if not tree.usual then return end
   local folder, remove
@@ -344,6 +364,28 @@ describe("make", function()
     assert.equal("true\t1\n", output)
   end)
 
+  -- The row of the README. busted runs itself again with the Lua that --lua names, and hands the paths on.
+  it("env and --lua let busted run somebody's spec with the tree", function()
+    if not tree.plain then pending("a build with instruments needs more than paths") end
+    tools.need "busted"
+    assert.is_truthy(process.read "README.md":find("`busted --lua=lua5.4 my_spec.lua`", 1, true))
+    local folder, remove = process.folder()
+    finally(remove)
+    process.write(folder .. "/my_spec.lua", ([[
+      it("sees", function()
+        local space = require("aoi").new()
+        space:enter(1, 0, 0)
+        space:enter(2, 5, 0)
+        space:add_node(1, 1, 10, function() end)
+        assert.is_true(space:sees(1, 1, 2))
+        assert.equal(%q, _VERSION .. tostring(jit))
+      end)
+    ]]):format(_VERSION .. tostring(jit)))
+    local program = 'eval "$(make -s env LUA=%s)" && cd %s && busted -o TAP --lua=%s my_spec.lua'
+    local output = must(program:format(quote(lua), quote(folder), quote(lua)))
+    assert.is_truthy(output:find("ok 1 - sees", 1, true), output)
+  end)
+
   it("env prints two exports and keeps what was set", function()
     local printed = list("make -s env")
     assert.equal(2, #printed)
@@ -401,6 +443,12 @@ describe("make", function()
 
     it("gives modules that run from there", function()
       runs_from(prefix .. "/share/lua/" .. version, prefix .. "/lib/lua/" .. version)
+    end)
+
+    it("gives a program that finds them, wherever the prefix lies", function()
+      local program = ("%s %s/bin/aoi"):format(quote(lua), quote(prefix))
+      local out = must(("env -u LUA_PATH -u LUA_CPATH %s --help 2>&1 || true"):format(program))
+      assert.is_nil(out:find("module 'aoi", 1, true), out)
     end)
 
     it("gives a shared library that exports the C API and nothing else", function()

@@ -50,8 +50,8 @@ async function plays(page, name) {
   return outputs.length
 }
 
-async function drags(page) {
-  await page.go('file://' + path.join(folder, 'playground.html'))
+async function drags(page, name, says) {
+  await page.go('file://' + path.join(folder, name))
   await page.until('document.body && document.body.dataset.ready === "yes"')
   const state = await page.eval(`(async () => {
     const box = stage.getBoundingClientRect()
@@ -77,6 +77,12 @@ async function drags(page) {
     seen.push(sees(), JSON.parse(await call('return why(' + guard.id + ',' + thief.id + ')')))
     await line(guard.x + 22, guard.y - 4, guard.x + 22, guard.y - 4)
     seen.push(sees())
+    send('pointerdown', guard.x, guard.y) // two taps: no pointer hovers over the second
+    send('pointerup', guard.x, guard.y)
+    send('pointerdown', guard.x + 20, guard.y + 20)
+    send('pointerup', guard.x + 20, guard.y + 20)
+    await wait()
+    seen.push(document.getElementById('why').textContent)
     for (const button of document.querySelectorAll('#engines button, #shapes button')) button.click()
     await new Promise(done => setTimeout(done, 300))
     await actions.code()
@@ -84,16 +90,18 @@ async function drags(page) {
   })()`)
   assert.deepStrictEqual(state[2].filter(it => typeof it === 'number'), [1, 0, 1], 'a wall hides, and an open one does not')
   assert.ok(state[2][2].includes('wall'), state[2][2])
-  assert.ok(state[0].includes('thief 1 enters the area of guard 1'), state[0])
+  assert.ok(state[2][4].includes('sees'), state[2][4])
+  assert.ok(state[0].includes(says), state[0])
   assert.ok(state[1].endsWith('true'), state[1])
 }
 
-async function finds(page, words, expected) {
-  await page.go('file://' + path.join(folder, 'index.html'))
+async function finds(page, words, expected, from = 'index.html') {
+  await page.go('file://' + path.join(folder, from))
   await page.until('document.readyState === "complete"')
   const first = await page.eval(`(() => { const box = document.getElementById("search"); box.value = ${JSON.stringify(words)}
     box.dispatchEvent(new Event("input")); return [...document.querySelectorAll("#found a")].map(a => a.getAttribute("href")) })()`)
   assert.ok(first.slice(0, 5).includes(expected), `${words}: ${first.slice(0, 5)}`)
+  return first
 }
 
 async function main() {
@@ -106,14 +114,21 @@ async function main() {
   await finds(desk, 'when not to use', 'index.html#when-not-to-use-it')
   await finds(desk, '十字链表', 'zh.html#选哪个引擎')
   for (const words of ['vision', 'degrees']) await finds(desk, words, 'reference.html#the-rule')
-  await finds(desk, 'wall', 'sight.html#walls-what-nodes-see-past-them')
+  await finds(desk, 'wall', 'sight.html#walls-and-line-of-sight')
   await finds(desk, 'fog', 'recipes.html#recipes')
   await finds(desk, 'lag compensation', 'api.html#aoihistory-1')
+  await finds(desk, 'hysteresis', 'reference.html#the-rule')
+  await finds(desk, 'typescript', 'sync.html#client-synchronisation')
+  await finds(desk, 'geofence', 'recipes.html#recipes')
+  assert.ok((await finds(desk, 'margin', 'index.html#five-words')).every(url => !/zh/.test(url)), 'a page in Chinese')
+  const chinese = await finds(desk, 'margin', 'zh.html#五个词', 'zh.html')
+  assert.ok(chinese.every(url => /zh/.test(url) || !fs.existsSync(path.join(folder, url.replace(/\.html.*/, '.zh-CN.html')))), chinese.join())
   if (fs.existsSync(path.join(folder, 'aoi.js'))) {
     let snippets = 0
     for (const name of names) snippets += await plays(desk, name)
     assert.ok(snippets > 20, `${snippets} snippets have a button`)
-    await drags(desk)
+    await drags(desk, 'playground.html', 'thief 1 enters the area of guard 1')
+    await drags(desk, 'playground.zh-CN.html', '小偷 1 进入 守卫 1 的区域')
   }
   assert.deepStrictEqual(desk.errors, [])
   await browser.close()

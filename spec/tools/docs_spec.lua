@@ -96,9 +96,21 @@ describe("the site", function()
       for from, to in pairs { [name] = name .. ".zh-CN", [name .. ".zh-CN"] = name } do
         local html = process.read(folder .. "/" .. from .. ".html")
         assert.is_truthy(html:find(('<p class="language"><a href="%s.html">'):format(to), 1, true), from)
-        assert.equal(from:find "zh" and "中文" or "Begin", html:match '<li class="group">([^<]*)', from)
+        assert.equal(from:find "zh" and "开始" or "Begin", html:match '<li class="group">([^<]*)', from)
       end
     end
+  end)
+
+  it("names every page in Chinese to a reader of Chinese, and says which are in English", function()
+    local there, n = {}, 0
+    for _, name in ipairs(pages()) do there[name] = true end
+    local menu = process.read(folder .. "/zh.html"):match '<ul id="pages">(.-)</ul>'
+    for html, title in menu:gmatch '<li><a href="([^"]*)"[^>]*>([^<]*)</a></li>' do
+      n = n + 1
+      assert.equal(not html:find "zh", title:find("（英文）", 1, true) ~= nil, html .. ": " .. title)
+      assert.is_nil(there[html:gsub("%.html$", ".zh-CN.html")], html .. " is there in Chinese")
+    end
+    assert.is_true(n > 20)
   end)
 
   it("says what is missing on a machine without cmark-gfm", function()
@@ -111,7 +123,7 @@ describe("the site", function()
   it("in a browser: every page fits a phone, the search finds, no link is dead", function()
     pages()
     tools.need("node", "chromium", "timeout")
-    local output, code = process.run("timeout 400 node spec/tools/docs_check.js " .. folder)
+    local output, code = process.run("timeout 900 node spec/tools/docs_check.js " .. folder)
     assert.equal(0, code, output)
   end)
 end)

@@ -101,7 +101,7 @@ class Page {
   }
 
   // Until the expression holds; an error that says what did not.
-  async until(expression, ms = 30000) {
+  async until(expression, ms = 120000) {
     for (const end = Date.now() + ms; Date.now() < end;) {
       if (await this.eval(`Boolean(${expression})`)) return
       await new Promise(done => setTimeout(done, 30))

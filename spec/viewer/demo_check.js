@@ -36,22 +36,24 @@ async function stand_at(page, time) {
 
 // What one client knows stands beside what is there: nothing behind a wall.
 async function shows_a_client(page) {
-  await stand_at(page, 10)
+  await stand_at(page, 3)
   const knows = id => page.eval(`${APP}.rec.world.client.slots.has(${id})`)
   assert.ok(await page.eval(`[2, 3, 4].every(id => ${APP}.rec.world.slots.has(id))`))
-  assert.strictEqual(await knows(4), false, 'a guard in another room')
-  await stand_at(page, 34)
-  assert.strictEqual(await knows(4), true, 'a guard who comes')
+  assert.strictEqual(await knows(2), false, 'a guard in another room')
+  await stand_at(page, 17)
+  assert.strictEqual(await knows(2), true, 'a guard who comes')
   await page.until(`/knows:\\s*\\d+ of 5 · [\\d,]+ bytes so far, [\\d,]+ a second/.test(${TEXT('client-text')})`)
-  const [sent, later] = await page.eval(`(s => [s[100], s[340]])(${APP}.rec.sent)`)
+  const [sent, later] = await page.eval(`(s => [s[20], s[170]])(${APP}.rec.sent)`)
   assert.ok(0 < sent && sent < later)
   await page.until(`document.querySelectorAll('#legend li').length >= 6`)
+  await stand_at(page, 23)
+  assert.match(await page.eval(TEXT('caption')), /^[1-9]\d* events for the guards, [\d,]+ bytes for the thief; all positions would be [\d,]+$/)
 }
 
 // Walls and the door are those of the space; a line of sight ends at the first wall.
 async function shows_walls(page) {
   const doors = () => page.eval(`[...${APP}.rec.world.walls.values()].map(it => it.open)`)
-  await stand_at(page, 10)
+  await stand_at(page, 3)
   assert.deepStrictEqual(await doors(), Array(15).fill(false))
   await page.eval(`${APP}.select(1)`) // the thief's client sees past walls
   await shown(page)
@@ -63,10 +65,39 @@ async function shows_walls(page) {
   })`)
   assert.ok(far.every(d => d < 1e-9), `a line ends beside its wall: ${far}`)
   assert.ok(await page.eval(`${APP}.cuts.length + ${APP}.view(${APP}.rec.world.nodes_of(1)[0]).length`) <= 5)
-  await stand_at(page, 34)
+  await stand_at(page, 17)
   assert.deepStrictEqual(await doors(), Array(14).fill(false).concat(true))
-  await stand_at(page, 10)
+  await stand_at(page, 3)
   assert.deepStrictEqual(await doors(), Array(15).fill(false), 'backwards')
+}
+
+// The cone of a guard ends at walls: its path of sight has a corner on each that it meets, and none behind.
+async function cuts_cones_off(page) {
+  await stand_at(page, 3)
+  const beyond = await page.eval(`(({ map, rec }) => {
+    const it = rec.world.nodes_of(4)[0], s = rec.world.slots.get(4), corners = []
+    const draw = map.a.lineTo
+    map.a.lineTo = (x, y) => corners.push([map.world_x(x), map.world_y(y)])
+    map.path_of_sight(map.lines_of(rec.world, it.walls), map.sx[s], map.sy[s])
+    map.a.lineTo = draw
+    return [corners.length, corners.filter(([x, y]) => x < 23.9 || x > 60.1 || y > 20.1 || y < -0.1).length]
+  })(${APP})`)
+  assert.ok(beyond[0] > 40, `${beyond[0]} corners`)
+  assert.strictEqual(beyond[1], 0, 'corners outside of the two rooms that Carl can see')
+}
+
+// Whoever stands on one spot can be read: no name and no word covers another, in either half.
+async function keeps_texts_apart(page) {
+  for (const time of [9, 16.6, 17.6, 18.8]) {
+    await page.eval(`${APP}.open_chapter(0)`)
+    await stand_at(page, time)
+    for (const texts of await page.eval(`[${APP}.map, ${APP}.story.map].map(m => m.texts)`)) {
+      assert.ok(texts.length >= 3, `${texts.length} texts at ${time}`)
+      const covered = texts.filter((a, i) => texts.some((b, k) => k < i &&
+        a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h))
+      assert.deepStrictEqual(covered, [], `at ${time}`)
+    }
+  }
 }
 
 // Lines are the chosen one's alone, and fade with their number.
@@ -113,7 +144,7 @@ async function takes_over(page) {
 }
 
 async function fits(page, width) {
-  for (const [chapter, time] of [[0, 34], [1, 8]]) {
+  for (const [chapter, time] of [[0, 17], [1, 8]]) {
     await page.eval(`${APP}.open_chapter(${chapter})`)
     await stand_at(page, time)
     assert.ok(await page.eval(`document.documentElement.scrollWidth`) <= width)
@@ -146,7 +177,8 @@ async function main() {
       const page = await browser.page({ width, height, scheme })
       await comes_soon(page)
       await plays_by_itself(page)
-      if (width > 700) for (const check of [shows_a_client, shows_walls, is_no_hairball, goes_on_to_the_crowd, takes_over]) await check(page)
+      if (width > 700) for (const check of [shows_a_client, shows_walls, cuts_cones_off, is_no_hairball, goes_on_to_the_crowd, takes_over]) await check(page)
+      await keeps_texts_apart(page)
       await fits(page, width)
       if (width < 700) await has_a_panel(page)
       assert.deepStrictEqual(page.errors, [])

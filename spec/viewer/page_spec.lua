@@ -17,6 +17,9 @@ local AREAS = {
   { shape = "circle", radius = 8, margin = 4 }, { shape = "box", extents = { 12, 3 }, margin = 1 },
   { shape = "sector", radius = 20, facing = 0.7, angle = 1.1 }, { radius = 5 },
   { shape = "polygon", points = { -9, -9, 9, -9, 0, 14 } },
+  { shape = "polygon", rings = { { -15, -9, 15, -9, 0, 14 }, { -3, -4, 3, -4, 0, 5 } } },
+  { shape = "circle", radius = 9, margin = 3, offset = { 11, -4 } },
+  { shape = "sector", radius = 20, facing = 0.7, angle = 1.1, offset = { -7, 2.5 } },
 }
 
 -- A walk of some who come and go, on a lattice now and then, so that there are ties.
@@ -145,7 +148,7 @@ describe("a page", function()
           if id == 7 then state:put(id, "bag", "\0\255") end
         elseif what == 1 then space:leave(id)
         elseif what == 5 and random(3) == 1 then space:set_layers(id, random { 1, 2, 3 })
-        elseif what == 6 and random(3) == 1 then space:set_extent(id, random { 0, 1.5, 7 })
+        elseif what == 6 and random(3) == 1 then space:set_extent(id, random { 0, 1.5, 7, -2 })
         elseif what == 7 and random(3) == 1 then
           local carrier = random(20)
           if space:has(carrier) then pcall(space.attach, space, id, carrier, 1, -0.5) end -- not in a circle

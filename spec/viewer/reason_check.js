@@ -27,4 +27,7 @@ const circle = { shape: 'circle', radius: 4 }
 assert.equal(reason(2, circle, 3, 4, 0, { extent: 1 }), 'It is 5 away, 1 large, inside the area (circle, radius 4).')
 assert.equal(reason(2, circle, 3, 4, 0, { extent: 0.5 }), 'It is 5 away, 0.5 large, outside the area (circle, radius 4).')
 assert.equal(reason(2, circle, 3, 4, 0, { layers: 6n }), "Its layers 0x6 have no bit of the node's, 0x1.")
+const scope = { ...circle, offset: [10, 0, 0] }
+assert.equal(reason(2, scope, 13, 0), 'It is 3 away, inside the area (circle, radius 4, offset 10, 0, 0).')
+assert.equal(reason(2, scope, 3, 0), 'It is 7 away, outside the area (circle, radius 4, offset 10, 0, 0).')
 console.log('ok')

@@ -4,7 +4,6 @@ if not string.pack then return pending "arguments of a world: needs string.pack 
 
 local director = require "aoi.skynet.world.director"
 local network = require "spec.world.network"
-local plain = require "aoi.skynet.world.plain"
 local recovery = require "aoi.skynet.world.recovery"
 local Shard = require "aoi.skynet.world.shard"
 local tiles = require "aoi.skynet.world.tiles"
@@ -90,6 +89,26 @@ describe("arguments of a world", function()
     end
   end)
 
+  it("what enters whole is no call of another method, and a priority is of a target and a life", function()
+    local shard, got = Shard.new { number = 1, plan = tiles.plan { size = 64, reach = 10, shards = 1 } }, nil
+    local function ask(...)
+      shard:request(1, 0, function(...) got = { ... } end, ...)
+      return got
+    end
+    local function enter(id, ...)
+      local _, _, lives, _, stamps = table.unpack(ask("claim", { id }, { 5, 5 }, { false }))
+      return ask("enter", lives, { layers = 2 }, 0, stamps, { id, 5, 5 }, nil, ...)
+    end
+    for id, name in ipairs { "close", "enter_many", "nonsense" } do assert.is_true((enter(id, name)[1])) end
+    assert.is_true(ask("add_client", 1, 5, {})[1])
+    for _, bad in ipairs { { "x", 2, 1 }, { {}, 2, 1 }, { 2, 2, {} }, { 2, {}, 1 }, { 2, -1, 1 }, { 0.5, false, 1 } } do
+      assert.is_false((ask("rank", 1, table.unpack(bad))[1]))
+    end
+    shard:apply(1, { (shard:close(1))[1] })
+    assert.equal(2, shard.core:layers(3))
+    shard:check()
+  end)
+
   it("a request without a number of its client, or of an epoch, is refused, and harms nothing", function()
     local shard, got = Shard.new { number = 1, plan = tiles.plan(PLAN) }, nil
     for _, bad in ipairs { { 1 }, { 1, "2" }, { nil, 0 }, { math.tointeger(2 ^ 53), 0 }, { -1, 0 },
@@ -116,25 +135,6 @@ describe("arguments of a world", function()
     end
   end)
 
-  it("an entity has at most 65535 nodes, as many as may change hands", function()
-    local net = network.new { seed = 1, plan = PLAN, processes = { 4 } }
-    local member, shard = net:member(1), nil
-    net:finish(function()
-      member:enter(1, 5, 5)
-      member:tick()
-      shard = net.shards[member:where(1)]
-      local ok, reason
-      local function reply(...) ok, reason = ..., select(3, ...) end
-      for node = 1, 0x10000 do
-        shard:request(member.number, 0, reply, "add_node", 1, node, 1, node, {})
-        assert(ok or node == 0x10000, reason)
-      end
-      assert.equal("bad argument #2 to 'add_node' (entity 1 has 65535 nodes, and can have no more)", reason)
-      member:tick()
-    end)
-    shard:check()
-  end)
-
   it("moves and requests are of the client that sends them; others do nothing, and are counted", function()
     local net, one = new_world()
     local two, exchange = net:member(1), net.exchanges[1]
@@ -156,8 +156,11 @@ describe("arguments of a world", function()
       one:tick()
       assert.same({ 12, 12 }, { one:position(1) })
       one:close()
+      repeat net:sleep(0.001) until not exchange.by_address[one.address]
+      local again = { number = exchange:join(one.address) } -- opened anew, before shards hear of the end
       for _ = 1, 4 do two:tick() end
       assert.same({ nil, "they are not its own" }, { shard:moves(moves(one), nil, one.address) })
+      assert.is_true(shard:moves(moves(again), nil, one.address))
     end)
   end)
 
@@ -183,12 +186,12 @@ describe("arguments of a world", function()
 
   it("an error of what hears of a late epoch is reported as that of any handler", function()
     local _, world = new_world()
-    local errors, late = {}, plain.write { late = { "shard 1" }, seconds = 2 }
+    local errors, late = {}, { late = { "shard 1" }, seconds = 2 }
     world:on_late(function(names, seconds) error(names[1] .. " for " .. seconds, 0) end)
-    assert.is_true(world:take_renewed(1, late))
+    world:take_renewed(late)
     assert.matches("shard 1 for 2", world.logged[1])
     world:on_error(function(err) errors[#errors + 1] = err end)
-    assert.is_true(world:take_renewed(1, late))
+    world:take_renewed(late)
     assert.same({ "shard 1 for 2" }, errors)
   end)
 
@@ -206,10 +209,20 @@ describe("arguments of a world", function()
     end)
   end)
 
+  it("a node has no crossings: no shard sees all of a way", function()
+    local net, world = new_world()
+    net:finish(function()
+      world:enter(1, 10, 10)
+      assert.error_matches(function() world:add_node(1, 1, 5, { cross = print }) end,
+        "#4 to 'add_node' (handler 'cross': no shard sees all of a way, so that maps alone tell crossings)", 1, true)
+      world:tick()
+    end)
+  end)
+
   it("what hears of a late epoch is a function, what is asked for is an entity", function()
     local _, world = new_world()
     assert.error_matches(function() world:on_late(5) end, "#1 to 'on_late' %(function expected, got number%)")
-    assert.error_matches(function() world:where "x" end, "#1 to 'where' %(integer expected, got string%)")
+    assert.error_matches(function() world:where "x" end, "#1 to 'where' %(integer expected, got string 'x'%)")
     world:on_late(print)
     assert.equal(print, world.late_handler)
     world:on_late(nil)

@@ -155,8 +155,9 @@ describe("the end of a world", function()
     for run = 1, random_run.runs(20) do
       local net = new_network { seed = SEED + run, processes = { 2, 2, 0 }, sight = true }
       for _, call in ipairs {
-        { 1, "wall", 1, 1, 2, 2 }, { 2, "wall_many", { 3, 3, 4, 4 } }, { 3, "open_wall", 7 }, { 2, "merge", 1, 2 },
-        { 1, "assign", 0, 0, 64, 64, 3 }, { 3, "merge", 4, 2 }, { 1, "host", 1, "p2" }, { 2, "host", 4, "p1" },
+        { 1, "wall", 1, 1, 2, 2 }, { 2, "wall_many", { 3, 3, 4, 4 } }, { 3, "open_wall", 7 },
+        { 2, "assign", 0, 0, 32, 32, 2 }, { 1, "assign", 0, 0, 64, 64, 3 }, { 3, "assign", 32, 32, 64, 64, 2 },
+        { 1, "host", 1, "p2" }, { 2, "host", 4, "p1" },
       } do
         local member = net:member(call[1])
         net:spawn(function()

@@ -7,7 +7,6 @@ local rng = require "spec.support.rng"
 local Shard = require "aoi.skynet.world.shard"
 local wall_list = require "aoi.skynet.world.wall_list"
 local tiles = require "aoi.skynet.world.tiles"
-local wire = require "aoi.skynet.wire"
 local wire_reference = require "spec.support.wire_reference"
 local world = require "aoi.skynet.native" "world"
 
@@ -78,15 +77,25 @@ function Run:is_near(who, other)
   return math.max(who.entered, other.entered) < self.epoch and self:owner_of(who.id).core:has(other.id)
 end
 
+-- What an entity enters with: its kind alone, or the whole of it.
+local function whole(self, kind)
+  local random, most = self.random, self.plan.extent
+  if random(2) == 1 then return { kind = kind } end
+  return { kind = kind, layers = most > 0 and random(7) or 1, extent = most > 0 and random(most + 1) - 1 or 0,
+           fields = self.pictures and { hp = random(4) - 1 } or nil }
+end
+
 local function enter(self, who)
   local x, y, z = coordinates(self)
   local kind, home = self.random(7), world.home(who.id, self.plan.shards)
+  local all = whole(self, kind)
   local lives, owners, stamps = ask(self, home, "claim", { who.id }, { x, y }, { who.left or false })
   local shard = owners[1]
-  ask(self, shard, "enter", lives, kind, select(2, self.outbox:count()), stamps, { who.id, x, y, z })
+  ask(self, shard, "enter", lives, all.layers and all or kind, select(2, self.outbox:count()), stamps,
+    { who.id, x, y, z }, nil, "enter")
   self.outbox:set(who.id, shard)
   who.x, who.y, who.z, who.kind, who.nodes, who.life = x, y, z, kind, {}, lives[1]
-  who.layers, who.extent, who.entered = 1, 0, self.epoch
+  who.layers, who.extent, who.entered = all.layers or 1, all.extent or 0, self.epoch
 end
 
 local function leave(self, who)
@@ -230,8 +239,8 @@ end
 
 -- The mail of a shard: `routes`, and `events` of nodes, each written by one shard.
 local function hear(self, mail, count)
-  local list = {}
-  for i = 1, 3 * (mail.routes and wire.read_routes(mail.routes, list) or 0), 3 do
+  local list = mail.routes or {}
+  for i = 1, #list, 3 do
     assert(list[i + 1] > 0, "a move was refused")
     if self.outbox:where(list[i]) then self.outbox:set(list[i], list[i + 1]) end
   end

@@ -298,7 +298,7 @@ describe("what a client of a world lends:", function()
     end)
     assert.equal(1, begun)
     net:kill_shard(2)
-    net:run_until(function() return net.shards[2].blank end)
+    net:run_until(function() return net.shards[2].state == "blank" end)
     net:spawn(function() player:flush { PLAYER, 110, 5 } end)
     local function waits()
       local view = net.shards[2].views[PLAYER]

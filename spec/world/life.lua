@@ -1,7 +1,8 @@
 -- life.lua: what a client of a world does in the histories of clients_spec.lua: random actions on entities of its own
 -- and on some that all clients share, and questions, whose answers are noted with their epoch.
 --
---   life.new { net =, member =, number =, random =, scene =, handlers = f(), shared =, asked = , walls = }:run(actions)
+--   life.new { net =, member =, number =, random =, scene =, handlers = f(), shared =, asked =, walls = }
+--     :run(actions, goes_on)
 --
 --   walls     ids of walls, which any client puts there, opens and shuts
 --   shared    ids that any client moves, changes, watches; the last half of them also leave and enter again
@@ -192,7 +193,8 @@ local function ask(self)
 end
 
 -- Random actions, with pauses.
-function Life:run(actions)
+--- So many actions, and more while goes_on() is true.
+function Life:run(actions, goes_on)
   local random, mine = self.random, {}
   self.mine = mine
   for i = 1, OWN do
@@ -200,7 +202,9 @@ function Life:run(actions)
     mine[i].x, mine[i].y, mine[i].z = place(self)
     enter(self, mine[i].id, mine[i].x, mine[i].y, mine[i].z)
   end
-  for _ = 1, actions do
+  local done = 0
+  while done < actions or goes_on() do
+    done = done + 1
     local who, what = mine[random(#mine)], random(24)
     if self.scene.walls and random(5) == 1 then build(self) end
     if self.scene.takes and random(8) == 1 then take(self) end

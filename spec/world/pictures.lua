@@ -16,7 +16,8 @@ local world = require "aoi.skynet.native" "world"
 
 local pictures = {
   quantum = 1 / 64,
-  fields = { { "hp", "u16" }, { "dir", "angle8" }, { "name", "string" }, { "bag", "u8", own = true } },
+  fields = { { "hp", "u16" }, { "dir", "angle8" }, { "name", "string" }, { "bag", "u8", own = true },
+             { "mana", "u8", to = "team" } },
 }
 
 local Pictures = {}
@@ -44,6 +45,7 @@ local function options(self, change)
   o.limit = random(2) == 1 and random(12) or none
   o.tiers = random(2) == 1 and tiers(random) or none
   o.bytes = random(2) == 1 and 90 + random(150) or none
+  o.team = random(2) == 1 and random(2) or none
   if random(2) == 1 or change then o.self = random(2) == 1 end
   return o
 end
@@ -65,7 +67,7 @@ end
 local function change(self, who, view)
   local run, id = self.run, who.id
   local random = run.random
-  local what = random(8)
+  local what = random(10)
   if what == 1 then
     run:ask(who, "remove_client", id)
     self.views[id] = nil
@@ -77,6 +79,13 @@ local function change(self, who, view)
     run:ask(who, "set_view", id, i, run.scene.area(random))
   elseif what == 5 then
     run:ask(who, "resend", id)
+  elseif what <= 7 then
+    local target
+    for _ = 1, 20 do -- one that it knows, if that is found
+      target = run.alive[random(#run.alive)]
+      if view.one.known[target.id] then break end
+    end
+    run:ask(who, "rank", id, target.id, random { false, 0.5, 3, 5 }, target.life)
   else
     local target = run.alive[random(#run.alive)]
     if target == who or not run:is_near(who, target) then return end
@@ -89,11 +98,13 @@ end
 local function set_trait(self, who)
   local run, id = self.run, who.id
   local random = run.random
-  local what = random(6)
+  local what = random(8)
+  if what == 8 then return run:ask(who, "set_team", id, random(3) - 1) end
   if what == 1 then return run:ask(who, "set_priority", id, random { 1, 1, 2, 4 }) end
   if what == 2 then return run:ask(who, "touch", id) end
   local name, value = "hp", random(4) - 1
   if what == 3 then name, value = "dir", random() * 7 elseif what == 5 then name = "bag" end
+  if what == 7 then name = "mana" end
   if what == 4 then name, value = "name", ("n"):rep(random(31) - 1) end
   run:ask(who, "put", id, name, value)
 end

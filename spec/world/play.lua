@@ -4,7 +4,8 @@
 --                                                           slow: clients stop to acknowledge now and then;
 --                                                           process_of(number): where that client is; nodes;
 --                                                           walls: nodes do not see past them
---                                                           disturb(net): called all the time
+--                                                           disturb(net): called all the time; while it returns
+--                                                           true the clients go on
 --   local nodes, events, space, answers = play.reference(run)    and run.replaced, as of replay.lua
 --   play.check_heard(run, nodes)                            what nodes have heard is that
 --   play.check_entities(net, space [, check_node])          shards have the entities and the nodes of the space
@@ -97,7 +98,7 @@ local function is_alive(net, index) return net.exchanges[index] and not net.kill
 -- The world as it is when all clients have done what they do.
 function play.run(scene, seed, actions, disturb)
   local lines, asked, shared, members, dead = {}, {}, {}, {}, {}
-  local walls = {}
+  local walls, goes_on = {}, nil
   local net = network.new {
     seed = seed, plan = scene.plan, processes = scene.processes, dimensions = scene.dimensions, lose = scene.lose,
     window = scene.window, grace = scene.grace, sight = scene.walls, nodes = scene.nodes, patience = scene.patience,
@@ -118,7 +119,7 @@ function play.run(scene, seed, actions, disturb)
     }
     net:spawn(function()
       if first then first(member) end
-      member.life:run(actions)
+      member.life:run(actions, function() return goes_on end)
       member.finished = true
     end)
     return member
@@ -134,7 +135,7 @@ function play.run(scene, seed, actions, disturb)
   for number = 2, CLIENTS do join(number) end
   local dies_at, heir = net.time + 1 + net.random() * 4, nil
   net:run_until(function()
-    if disturb then disturb(net) end
+    goes_on = disturb and disturb(net)
     if scene.slow and net.random(40) == 1 then
       local line = line_to(net, members[net.random(#members)])
       line.held = not line.held

@@ -5,6 +5,7 @@
 if not string.pack then return pending "successors of shards: needs string.pack of Lua 5.3" end
 
 local aoi = require "aoi"
+local director = require "aoi.skynet.world.director"
 local directory = require "aoi.skynet.world.directory"
 local network = require "spec.world.network"
 local play = require "spec.world.play"
@@ -94,6 +95,10 @@ describe("shards that die have successors:", function()
 
   it("a life that is being restored ends where a later life of its id is restored, too", function()
     history(scenes[4], 5077, 150) -- a history that once went wrong: both were born
+  end)
+
+  it("a ghost stays where its shard dies again before it has named it, for the grace of that death", function()
+    history(scenes[4], 500065, 38) -- a history that once went wrong: it left with the grace of the first death
   end)
 
   it("a life that has ended comes back in no shard that begins, whoever hears first that all have died", function()
@@ -226,6 +231,54 @@ describe("shards that die have successors:", function()
     end
   end)
 
+  it("what has been restored in a shard goes with it where that moves before its process has an R", function()
+    local net = network.new { seed = SEED, plan = scenes[1].plan, processes = { 2, 1, 1 }, grace = 60 }
+    local client, first, second, heard = net:member(1), net.exchanges[1], net.exchanges[2], {}
+    local function note(word) return function() heard[#heard + 1] = word end end
+    local function hold(held, ...)
+      for _, line in ipairs { ... } do net.lines[line].held = held end
+    end
+    local mail = "x1>" .. client.address
+    net:spawn(function()
+      client:enter(1, 10, 50) -- in shard 3, that of the second process
+      client:add_node(1, 1, 9, { enter = note "enter", leave = note "leave" })
+      client:enter(2, 12, 50)
+      client:tick()
+      hold(true, mail)
+      net:kill_shard(3)
+      net:sleep(2.5) -- the leader may move a shard again
+      director.propose(first, { host = { 3, "p1" } })
+      hold(false, mail)
+    end)
+    local function until_true(f) net:run_until(function() return f() end) end
+    local at
+    until_true(function()
+      for _, one in ipairs(first.pending) do at = one.change.resume and one.at or at end
+      return at and first.epoch == at - 1
+    end)
+    hold(true, "s1_1t0>x1") -- the first process is the last one that closes R
+    until_true(function()
+      return first.batches[2][at] and first.batches[3][at] and not second.lines[1].flying
+    end)
+    net:kill_shard(4) -- which the third process hears as it applies R, the second one before, the first one behind that
+    hold(true, "x1>x2", "x3>x1")
+    hold(false, "s1_1t0>x1")
+    until_true(function() return second.dead[4] and first.epoch == at end)
+    assert(first.pending[1].change.moves[3], "the leader does not move the shard")
+    hold(false, "x1>x2")
+    until_true(function() return second.epoch == at end)
+    assert.equal("blank", net.shards[3].state)
+    hold(true, mail)
+    hold(false, "x3>x1")
+    net:run(2) -- then the former instance is no more
+    hold(false, mail)
+    net:run(10)
+    assert.equal(1, first.hosts[3])
+    for id = 1, 2 do assert(net.shards[3].ents[id], "it is in the instance that has retired") end
+    for _, shard in ipairs(net.shards) do shard:check() end
+    assert.same({ "enter" }, heard)
+  end)
+
   -- Calls f(home) where the holder of a claim for id 7, whose life is 5, has died before the entity entered.
   local function with_lost_claim(f)
     local net = network.new { seed = SEED, plan = scenes[1].plan, processes = { 4 }, grace = 60 }
@@ -241,6 +294,42 @@ describe("shards that die have successors:", function()
     f(home, net)
     home:check()
   end
+
+  it("an entity whose home dies is there, if its client has entered it a second time since that heard of it", function()
+    for run = 1, 8 do
+      local net = network.new {
+        seed = SEED + run, plan = scenes[1].plan, processes = { 4 }, grace = 60, patience = 60,
+      }
+      local owner, late, exchange, entered = net:member(1), net:member(1), net.exchanges[1], false
+      local x, id = net.random() * 60, 7
+      local place = exchange.map:owner(x, 20)
+      while directory.home(net.shards[1], id) == place do id = id + 1 end
+      local home = directory.home(net.shards[1], id)
+      net:finish(function()
+        owner:enter(1, x, 20)
+        late:enter(2, x, 20)
+        late:tick()
+      end)
+      local answers = net.lines[net.addresses[1][place] .. ">" .. owner.address]
+      net:spawn(function()
+        owner:enter(id, x, 20)
+        entered = true
+      end)
+      answers.held = true
+      net:run_until(function() return exchange.entries[id] end)
+      net.lines["x1>" .. late.address].held = true -- the R waits for this client
+      net:kill_shard(place) -- with the entity, and what it has answered
+      net:run_until(function() return entered end)
+      net:kill_shard(home)
+      net:run(2)
+      net.lines["x1>" .. late.address].held = false
+      net:run(20)
+      local owners = 0
+      for _, shard in ipairs(net.shards) do owners = owners + (shard.ents[id] and 1 or 0) end
+      assert.equal(1, owners)
+      assert.is_truthy((owner.outbox:owns(id)))
+    end
+  end)
 
   it("a claim that comes to nothing after a death holds up no request for its id", function()
     with_lost_claim(function(home)
@@ -334,14 +423,15 @@ local mistakes = {
     return replace(recovery, "change", function(change)
       return function(shard, ...)
         change(shard, ...)
-        shard.waits = false
+        if shard.state == "waits" then shard.state = "whole" end
+        if shard.state == "blank" then shard.state = "filling" end
       end
     end)
   end },
   { "neighbours are told nothing", function()
     return replace_local(recovery.change, "resume", function(shard, renewed)
       if renewed < shard.renewed then return end
-      shard.waits, shard.full = false, shard.applied + 1
+      shard.state, shard.full = shard.state == "blank" and "filling" or "whole", shard.applied + 1
     end)
   end },
   { "what has been heard is not brought back", without("heard", function() return "", 4 end) },

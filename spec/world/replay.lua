@@ -11,7 +11,7 @@ local aoi = require "aoi"
 local instead = require "spec.support.instead"
 local new_sight = require("aoi.sight").new
 local new_sync = require("aoi.sync").new
-local plain = require "aoi.skynet.world.plain"
+local plain = require "aoi.skynet.plain"
 local tiles = require "aoi.skynet.world.tiles"
 local wire_reference = require "spec.support.wire_reference"
 local world = require "aoi.skynet.native" "world"
@@ -128,6 +128,10 @@ MAKE["do"] = function(self, name, id, arguments)
   if not self.space:has(id) then return end
   if self.asked then self.asked(id, name, arguments) end
   if name == "override" then return end -- as the core has it
+  if name == "rank" then
+    local target, p = table.unpack(arguments)
+    return self.space:has(target) and self.sync:set_priority(target, p or nil, id)
+  end
   local by = name:find "^set_[el]" and self.space or self.sync
   if by then by[OF_SYNC[name] or name](by, id, table.unpack(arguments)) end
 end

@@ -17,7 +17,11 @@ local function any_area(random)
   if what == 1 then return { shape = "circle", radius = random(9) } end
   if what == 2 then return { shape = "box", extents = { random(9), random(6) } } end
   if what == 3 then return { shape = "sector", radius = random(9), facing = random(7), angle = 1 + random(4) } end
-  if what == 4 then return { shape = "polygon", points = { -random(9), -random(9), random(9), -1, 2, random(9) } } end
+  if what == 4 then
+    local hole = random(2) == 1 and { -1, -1, 1, -1, 0, 1 } or nil
+    return { shape = "polygon", rings = { { -random(9), -random(9), random(9), -1, 2, random(9) }, hole } }
+  end
+  if what == 6 and random(2) == 1 then return { radius = random(4), offset = { random(9) - 5, random(9) - 5 } } end
   if what == 5 then return { shape = "circle", radius = random(6), margin = random(3), mask = random(7) } end
   return { radius = random(9), mask = random(7) }
 end

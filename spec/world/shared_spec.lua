@@ -2,6 +2,7 @@
 -- do not reach. What a map of a service has, a world has, too: spec/skynet/places_spec.lua.
 if not string.pack then return pending "what clients of a world share: needs string.pack of Lua 5.3" end
 
+local client_model = require "spec.support.client_model"
 local commands = require "aoi.skynet.world.owner"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
@@ -39,6 +40,56 @@ describe("what clients of a world share", function()
     end
     assert.same({ 1, 2, 0xffffff, 3 }, numbers)
     net:finish(function() end)
+  end)
+
+  it("what has entered with layers, extent and fields has them when its shard has died, each its own", function()
+    local net = network.new {
+      seed = SEED, plan = { size = 64, reach = 10, extent = 4, tile = 8, shards = { 2, 2 } }, processes = { 2, 2 },
+      fields = { { "hp", "u16" } },
+    }
+    local one, two = net:member(1), net:member(2)
+    net:finish(function()
+      one:enter_many(FIVE, 5, { kind = 2, layers = 6, extent = 3, fields = { hp = 7 } })
+      one:tick()
+      two:put(2, "hp", 8)
+      assert.error_matches(function() one:enter(9, 5, 5, { extent = 4.5 }) end,
+        "#4 to 'enter' %(4.5 is more than the world's option 'extent', 4%)")
+      two:enter(9, 5, 5)
+      local shard = one:where(1)
+      for id = 2, 5 do assert(id == 5 or one:where(id) ~= shard) end
+      net:kill_shard(shard)
+      net:sleep(10)
+      one:tick()
+      for id = 1, 5 do
+        assert.same({ 2, 6, 3, id == 2 and 8 or 7 },
+          { two:kind(id), two:layers(id), two:extent(id), two:get(id, "hp") })
+      end
+    end, 100)
+  end)
+
+  it("priorities of one client and teams are what they were when their shards have died", function()
+    local net = new_network { fields = { { "mana", "u8", to = "team" } }, grace = 60 }
+    local one, players = net:member(1), nil
+    net:finish(function()
+      players = client_model.watch(one)
+      one:enter_many { 1, 10, 10, 2, 11, 10, 3, 15, 10, 4, 14, 50 }
+      one:add_client(1, 10, { limit = 1, team = 5 })
+      one:set_priority(3, 2, 1)
+      one:put(3, "mana", 9)
+      one:set_team(3, 5)
+      one:tick()
+      net:kill_shard((one:where(1)))
+      net:sleep(10)
+      one:tick()
+      assert.equal(9, players[1].known[3].fields.mana)
+      assert.is_nil(players[1].known[2])
+      one:set_priority(3, nil, 1)
+      one:tick()
+      net:kill_shard((one:where(1)))
+      net:sleep(10)
+      one:tick()
+      assert.is_truthy(players[1].known[2])
+    end, 100)
   end)
 
   it("rows of enter_many whose home has died since they were claimed are claimed again", function()

@@ -13,10 +13,9 @@ local rng = require "spec.support.rng"
 local of_processes = require("spec.world.scenes").of_processes(true)
 local snapshot = require "aoi.skynet.world.snapshot"
 local walls = require "aoi.skynet.walls"
-local world = require "aoi.skynet.native" "world"
 
 local SEED = random_run.seed("world snapshot")
-local ACTIONS = math.max(60, random_run.steps(60)) -- that long until its snapshots
+local ACTIONS = random_run.steps(60) -- or more, until both snapshots are taken
 
 local AGAIN = { false, { 1, 2 }, { 4 }, { 1, 1 }, false, { 1, 2 } } -- shards of the processes of the new world
 
@@ -26,15 +25,16 @@ for i, scene in ipairs(of_processes) do
 end
 table.insert(scenes, {
   name = "nodes that keep far more than they find", processes = { 2, 2 }, interval = 0.02,
-  plan = { size = 40, reach = 10, tile = 4, shards = 4 }, again = { 1, 1, 1 }, actions = 2 * ACTIONS,
+  plan = { size = 40, reach = 10, tile = 4, shards = 4 }, again = { 1, 1, 1 },
   area = function(random) return { radius = 1 + random(3), margin = 6 } end, id = function(i) return i end,
 })
 
 -- A history with two snapshots, some epochs apart: { epoch =, [shard] = bytes }; and the lines of all its epochs.
 local function record(scene, seed)
   local taken, at = {}, 30
-  local history = play.run(scene, seed, scene.actions or ACTIONS, function(net)
-    if net.exchanges[1].epoch < at or taken[2] then return end
+  local history = play.run(scene, seed, ACTIONS, function(net)
+    if taken[2] then return end
+    if net.exchanges[1].epoch < at then return true end
     at = at + 5
     local client, one = net:member(net.random(#scene.processes)), {}
     net:spawn(function()
@@ -46,8 +46,8 @@ local function record(scene, seed)
       assert.equal(net.plan.shards, last)
       taken[#taken + 1] = one
     end)
+    return true
   end)
-  assert(taken[1], "the history was over before its snapshot")
   history.taken = taken
   return history
 end
@@ -131,7 +131,7 @@ end)
 local mistakes = {
   { "the shards' bytes are of two epochs", function(history)
     local first = history.taken[1]
-    local second = history.taken[2] or first
+    local second = history.taken[2]
     local mixed = { epoch = second.epoch, first[1]:sub(1, 10) .. second[1]:sub(11, 14) .. first[1]:sub(15) }
     return table.move(second, 2, #second, 2, mixed)
   end },
@@ -293,16 +293,6 @@ describe("a world that is opened with a snapshot", function()
       nil, { plan = small })
     refused("entity 8 of shard %d: .*hp", nil, { no_fields = true })
     refused("it has walls: open the world with sight = true", nil, { sight = false })
-    local random = rng.new(SEED)
-    for _ = 1, 300 do
-      local broken = table.move(bytes, 1, 4, 1, {})
-      local shard, at = random(4), 14 + random(60)
-      local body = broken[shard]:sub(19)
-      body = body:sub(1, at) .. string.char(random(256) - 1) .. body:sub(at + 2)
-      broken[shard] = broken[shard]:sub(1, 14) .. string.pack("<I4", world.crc32(body)) .. body
-      local ok, reason = pcall(load, broken)
-      assert(ok or reason:find("^bad value for option 'restore'"), reason)
-    end
   end)
 
   it("needs a function", function()

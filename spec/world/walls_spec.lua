@@ -4,7 +4,6 @@ if not string.pack then return pending "walls of a world: needs string.pack of L
 
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
-local wall_list = require "aoi.skynet.world.wall_list"
 
 local SEED = random_run.seed("world walls")
 local PLAN = { size = 64, reach = 20, tile = 8, shards = { 2, 2 } }
@@ -48,28 +47,6 @@ describe("walls of a world", function()
       end
       assert.same({ 18, 6 }, { n, open })
       for _, shard in ipairs(net.shards) do assert.equal(18, shard.sight:stats().walls) end
-    end
-  end)
-
-  it("and what nodes have seen are checked, of any bytes", function()
-    assert.is_true(wall_list.are_states(string.pack("<i8i8", 7, 2 + 4 + 64) .. string.pack("<i8i8", 8, 2)))
-    assert.is_true(wall_list.are_states(string.pack("<i8i8", -7, 4 + 9 * 256)))
-    for _, state in ipairs { 0, 1, 8, 64, 2 + 64, 2 + 3 * 256, 70 + 256, -1, 4 + 256 * 4294967296 } do
-      assert.is_false(wall_list.are_states(string.pack("<i8i8", 7, state)))
-    end
-    assert.is_false(wall_list.are_states("x"))
-    assert.is_false(wall_list.are_states(7))
-    local function walls(id, wall) return { last = 3, list = { [id] = wall } } end
-    assert.is_true(wall_list.are_good(walls(3, { 1, 2, 3, 4, open = false }), 2))
-    assert.is_true(wall_list.are_good(walls(3, { 1, 2, 3, 4, -math.huge, 4, open = true }), 3))
-    for _, bad in ipairs {
-      walls(4, { 1, 2, 3, 4, open = false }), walls(0, { 1, 2, 3, 4, open = false }), walls("x", {}),
-      walls(1, { 1, 2, 3, 4 }), walls(1, { 1, 2, 3, open = false }), walls(1, { 1, 2, 3, 0 / 0, open = false }),
-      walls(1, { 1, 2, 3, math.huge, open = false }), walls(1, 7), { last = 1.5, list = {} }, { last = 1 }, 7,
-      walls(1, { 1, 2, 3, 4, 5, 4, open = false }),
-    } do
-      assert.is_false(wall_list.are_good(bad, 2))
-      assert.is_false(wall_list.are_good(bad, 3))
     end
   end)
 end)

@@ -3,7 +3,7 @@
  *   slots  [ hash | value ] [ 0 | none ] [ hash | value ] ...    open addressing, linear probing, a power of two;
  *                                                                the whole hash is kept, so a removal can close the gap
  *                                                                (Knuth, TAOCP 3, 6.4, algorithm R) and growth needs no keys.
- * To look up:  for (uint32_t at = AOI_SEEK, v; (v = aoi_index_next(ix, hash, &at)) != AOI_NONE;) if (key of v matches)
+ * To look up:  for (uint32_t at = AOI_SEEK, v; (v = aoi_hash_index_next(ix, hash, &at)) != AOI_NONE;) if (key of v matches)
  * ...
  */
 #ifndef AOI_INDEX_H
@@ -14,12 +14,12 @@
 #define AOI_NONE UINT32_MAX /* no record */
 #define AOI_SEEK UINT32_MAX /* start of a look-up */
 
-typedef struct aoi_index {
+typedef struct aoi_hash_index {
     struct aoi_slot {
         uint32_t hash, value;
     } * slots;
     uint32_t size, count; /* size: 0 or a power of two */
-} aoi_index;
+} aoi_hash_index;
 
 static inline uint32_t aoi_hash64(uint64_t k) { /* multiply and fold: every bit of the key reaches the low bits */
     k ^= k >> 32;
@@ -54,7 +54,7 @@ static inline uint32_t aoi_id_hash(const aoi_hash_key *key, int64_t id) {
  * index, and no index is ever walked. */
 aoi_hash_key aoi_new_hash_key(const void *owner);
 
-static inline uint32_t aoi_index_next(const aoi_index *ix, uint32_t hash, uint32_t *at) {
+static inline uint32_t aoi_hash_index_next(const aoi_hash_index *ix, uint32_t hash, uint32_t *at) {
     if (!ix->size) return AOI_NONE;
     uint32_t mask = ix->size - 1;
     uint32_t i = *at == AOI_SEEK ? hash & mask : (*at + 1) & mask;
@@ -69,18 +69,17 @@ static inline uint32_t aoi_index_next(const aoi_index *ix, uint32_t hash, uint32
 }
 
 /* Prefetches the slot of a look-up. */
-static inline void aoi_index_fetch(const aoi_index *ix, uint32_t hash) {
+static inline void aoi_hash_index_fetch(const aoi_hash_index *ix, uint32_t hash) {
     if (ix->size) AOI_PREFETCH(ix->slots + (hash & (ix->size - 1)));
 }
 
-bool aoi_index_reserve(aoi_memory *m, aoi_index *ix, size_t count);          /* room for count records in all */
-void aoi_index_add(aoi_index *ix, uint32_t hash, uint32_t value);            /* after a reserve; cannot fail */
-bool aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value);         /* false: it is not there */
-uint32_t aoi_index_seek(const aoi_index *ix, uint32_t hash, uint32_t value); /* its slot, or AOI_NONE */
-void aoi_index_replace(aoi_index *ix, uint32_t hash, uint32_t value, uint32_t by);
-void aoi_index_clear(aoi_index *ix);
-void aoi_index_free(aoi_memory *m, aoi_index *ix);
-void aoi_index_shrink(aoi_memory *m, aoi_index *ix); /* if it is far too large */
-const char *aoi_index_check(const aoi_index *ix);    /* NULL or what is wrong */
+bool aoi_hash_index_reserve(aoi_memory *m, aoi_hash_index *ix, size_t count);  /* room for count records in all */
+void aoi_hash_index_add(aoi_hash_index *ix, uint32_t hash, uint32_t value);    /* after a reserve; cannot fail */
+bool aoi_hash_index_remove(aoi_hash_index *ix, uint32_t hash, uint32_t value); /* false: it is not there */
+uint32_t aoi_hash_index_seek(const aoi_hash_index *ix, uint32_t hash, uint32_t value); /* its slot, or AOI_NONE */
+void aoi_hash_index_replace(aoi_hash_index *ix, uint32_t hash, uint32_t value, uint32_t by);
+void aoi_hash_index_clear(aoi_hash_index *ix);
+void aoi_hash_index_free(aoi_memory *m, aoi_hash_index *ix);
+void aoi_hash_index_shrink(aoi_memory *m, aoi_hash_index *ix); /* if it is far too large */
 
 #endif

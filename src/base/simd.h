@@ -4,9 +4,9 @@
  *   aoi_i32x4   int32_t      aoi_f64x2   double
  *
  * An operation is a row of a table: for SSE2, which every x86-64 has, for NEON, and for any processor, where x and y
- * are the numbers of one lane; all three give the same bits.  Sums of integers are modulo 2^16 and 2^32; a comparison
- * gives all ones or 0, that of floats in an aoi_i32x4.  Wider instructions saved a twentieth of a move and are not
- * used. AOI_PORTABLE chooses the last column everywhere. */
+ * are the numbers of one lane, or statements do it; all three give the same bits.  AOI_PORTABLE chooses the last column
+ * everywhere.  Sums of integers are modulo 2^16 and 2^32; a comparison gives all ones or 0, that of floats in an
+ * aoi_i32x4.  Wider instructions saved a twentieth of a move and are not used. */
 #ifndef AOI_SIMD_H
 #define AOI_SIMD_H
 
@@ -26,84 +26,15 @@ typedef __m128i aoi_i16x8, aoi_i32x4;
 typedef __m128 aoi_f32x4;
 typedef __m128d aoi_f64x2, aoi_m64x2;
 
-#define AOI_LANES(to, lane, name, from, number, sse2, neon, any)                                                       \
-    static inline to name(from a, from b) {                                                                            \
+#define AOI_LANES(to, lane, name, from, number, sse2, neon, any) AOI_OPERATION(to name(from a, from b), sse2, neon, )
+#define AOI_OPERATION(head, sse2, neon, ...)                                                                           \
+    static inline head {                                                                                               \
         return sse2;                                                                                                   \
     }
-
-/* The same number in all lanes. */
-static inline aoi_i16x8 aoi_i16_all(int v) {
-    return _mm_set1_epi16((short)v);
-}
-
-static inline aoi_i32x4 aoi_i32_all(int32_t v) {
-    return _mm_set1_epi32(v);
-}
-
-/* x, y, x, y ...: the low 16 bits of each. */
-static inline aoi_i16x8 aoi_i16_pairs(uint32_t x, uint32_t y) {
-    return _mm_set1_epi32((int32_t)((x & 0xffff) | y << 16));
-}
-
-static inline aoi_f32x4 aoi_f32_all(float v) {
-    return _mm_set1_ps(v);
-}
-
-static inline aoi_f64x2 aoi_f64_all(double v) {
-    return _mm_set1_pd(v);
-}
-
-/* Bit i: comparison i; of two vectors, those of the first are the lower bits. */
-static inline uint32_t aoi_i16_bits(aoi_i16x8 low, aoi_i16x8 high) {
-    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high));
-}
-
-static inline unsigned aoi_i32_bits(aoi_i32x4 a) {
-    return (unsigned)_mm_movemask_ps(_mm_castsi128_ps(a));
-}
-
-static inline unsigned aoi_m64_bits(aoi_m64x2 a) {
-    return (unsigned)_mm_movemask_pd(a);
-}
-
-/* Two times four comparisons as eight. */
-static inline aoi_i16x8 aoi_i32_narrow(aoi_i32x4 low, aoi_i32x4 high) {
-    return _mm_packs_epi32(low, high);
-}
-
 /* One lane in all of them; the number is a constant. */
 #define aoi_i16_lane(v, i)                                                                                             \
     _mm_shuffle_epi32((i) < 4 ? _mm_shufflelo_epi16(v, ((i)&3) * 0x55) : _mm_shufflehi_epi16(v, ((i)&3) * 0x55),       \
                       (i) < 4 ? 0x00 : 0xAA)
-
-/* As numbers without a sign, n bits lower. */
-static inline aoi_i16x8 aoi_i16_right(aoi_i16x8 a, int n) {
-    return _mm_srl_epi16(a, _mm_cvtsi32_si128(n));
-}
-
-/* x * x + y * y of the first four, of the last four. */
-static inline aoi_i32x4 aoi_i16_squares_low(aoi_i16x8 x, aoi_i16x8 y) {
-    return _mm_madd_epi16(_mm_unpacklo_epi16(x, y), _mm_unpacklo_epi16(x, y));
-}
-
-static inline aoi_i32x4 aoi_i16_squares_high(aoi_i16x8 x, aoi_i16x8 y) {
-    return _mm_madd_epi16(_mm_unpackhi_epi16(x, y), _mm_unpackhi_epi16(x, y));
-}
-
-/* Two numbers from one place, two from another. */
-static inline aoi_f32x4 aoi_f32_load_pairs(const float *p, const float *q) {
-    return _mm_loadh_pi(_mm_loadl_pi(_mm_setzero_ps(), (const __m64 *)(const void *)p), (const __m64 *)(const void *)q);
-}
-
-/* a[0] + a[1], a[2] + a[3], b[0] + b[1], b[2] + b[3] */
-static inline aoi_f32x4 aoi_f32_add_pairs(aoi_f32x4 a, aoi_f32x4 b) {
-    return _mm_add_ps(_mm_shuffle_ps(a, b, 0x88), _mm_shuffle_ps(a, b, 0xDD));
-}
-
-/* Two and two numbers truncated; they fit. */
-static inline aoi_i32x4 aoi_f64_to_i32(aoi_f64x2 a, aoi_f64x2 b) {
-    return _mm_unpacklo_epi64(_mm_cvttpd_epi32(a), _mm_cvttpd_epi32(b));
-}
 
 #elif defined(__ARM_NEON) && defined(__aarch64__) && !defined(AOI_PORTABLE)
 #include <arm_neon.h>
@@ -114,75 +45,17 @@ typedef float32x4_t aoi_f32x4;
 typedef float64x2_t aoi_f64x2;
 typedef uint64x2_t aoi_m64x2;
 
-#define AOI_LANES(to, lane, name, from, number, sse2, neon, any)                                                       \
-    static inline to name(from a, from b) {                                                                            \
+#define AOI_LANES(to, lane, name, from, number, sse2, neon, any) AOI_OPERATION(to name(from a, from b), sse2, neon, )
+#define AOI_OPERATION(head, sse2, neon, ...)                                                                           \
+    static inline head {                                                                                               \
         return neon;                                                                                                   \
     }
-
-static inline aoi_i16x8 aoi_i16_all(int v) {
-    return vdupq_n_s16((int16_t)v);
-}
-
-static inline aoi_i32x4 aoi_i32_all(int32_t v) {
-    return vdupq_n_s32(v);
-}
-
-static inline aoi_i16x8 aoi_i16_pairs(uint32_t x, uint32_t y) {
-    return vzip1q_s16(vdupq_n_s16((int16_t)x), vdupq_n_s16((int16_t)y));
-}
-
-static inline aoi_f32x4 aoi_f32_all(float v) {
-    return vdupq_n_f32(v);
-}
-
-static inline aoi_f64x2 aoi_f64_all(double v) {
-    return vdupq_n_f64(v);
-}
-
-static inline uint32_t aoi_i16_bits(aoi_i16x8 low, aoi_i16x8 high) {
-    static const uint8_t weight[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-    int8x16_t all = vcombine_s8(vmovn_s16(low), vmovn_s16(high));
-    uint8x16_t bits = vandq_u8(vreinterpretq_u8_s8(all), vld1q_u8(weight));
-    return vaddv_u8(vget_low_u8(bits)) | (uint32_t)vaddv_u8(vget_high_u8(bits)) << 8;
-}
-
-static inline unsigned aoi_i32_bits(aoi_i32x4 a) {
-    static const uint32_t weight[4] = {1, 2, 4, 8};
-    return vaddvq_u32(vandq_u32(vreinterpretq_u32_s32(a), vld1q_u32(weight)));
-}
-
-static inline unsigned aoi_m64_bits(aoi_m64x2 a) {
-    return (unsigned)((vgetq_lane_u64(a, 0) & 1) | (vgetq_lane_u64(a, 1) & 2));
-}
-
-static inline aoi_i16x8 aoi_i32_narrow(aoi_i32x4 low, aoi_i32x4 high) {
-    return vcombine_s16(vmovn_s32(low), vmovn_s32(high));
-}
-
 #define aoi_i16_lane(v, i) vdupq_laneq_s16(v, i)
 
-static inline aoi_i16x8 aoi_i16_right(aoi_i16x8 a, int n) {
-    return vreinterpretq_s16_u16(vshlq_u16(vreinterpretq_u16_s16(a), vdupq_n_s16((int16_t)-n)));
-}
-
-static inline aoi_i32x4 aoi_i16_squares_low(aoi_i16x8 x, aoi_i16x8 y) {
-    return vmlal_s16(vmull_s16(vget_low_s16(x), vget_low_s16(x)), vget_low_s16(y), vget_low_s16(y));
-}
-
-static inline aoi_i32x4 aoi_i16_squares_high(aoi_i16x8 x, aoi_i16x8 y) {
-    return vmlal_high_s16(vmull_high_s16(x, x), y, y);
-}
-
-static inline aoi_f32x4 aoi_f32_load_pairs(const float *p, const float *q) {
-    return vcombine_f32(vld1_f32(p), vld1_f32(q));
-}
-
-static inline aoi_f32x4 aoi_f32_add_pairs(aoi_f32x4 a, aoi_f32x4 b) {
-    return vpaddq_f32(a, b);
-}
-
-static inline aoi_i32x4 aoi_f64_to_i32(aoi_f64x2 a, aoi_f64x2 b) {
-    return vcombine_s32(vmovn_s64(vcvtq_s64_f64(a)), vmovn_s64(vcvtq_s64_f64(b)));
+/* Bit i: byte i of eight is not 0. */
+static inline uint32_t neon_bits(int16x8_t a) {
+    static const uint8_t weight[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+    return vaddv_u8(vand_u8(vreinterpret_u8_s8(vmovn_s16(a)), vld1_u8(weight)));
 }
 
 #else
@@ -207,6 +80,10 @@ typedef struct aoi_m64x2 {
     int64_t of[2];
 } aoi_m64x2;
 
+#define AOI_OPERATION(head, sse2, neon, ...)                                                                           \
+    static inline head {                                                                                               \
+        __VA_ARGS__                                                                                                    \
+    }
 #define AOI_LANES(to, lane, name, from, number, sse2, neon, any)                                                       \
     static inline to name(from a, from b) {                                                                            \
         to out;                                                                                                        \
@@ -216,84 +93,70 @@ typedef struct aoi_m64x2 {
         }                                                                                                              \
         return out;                                                                                                    \
     }
-
-static inline aoi_i16x8 aoi_i16_all(int x) {
-    const int16_t v = (int16_t)x;
-    return (aoi_i16x8){{v, v, v, v, v, v, v, v}};
-}
-
-static inline aoi_i32x4 aoi_i32_all(int32_t v) {
-    return (aoi_i32x4){{v, v, v, v}};
-}
-
-static inline aoi_i16x8 aoi_i16_pairs(uint32_t x, uint32_t y) {
-    const int16_t a = (int16_t)x, b = (int16_t)y;
-    return (aoi_i16x8){{a, b, a, b, a, b, a, b}};
-}
-
-static inline aoi_f32x4 aoi_f32_all(float v) {
-    return (aoi_f32x4){{v, v, v, v}};
-}
-
-static inline aoi_f64x2 aoi_f64_all(double v) {
-    return (aoi_f64x2){{v, v}};
-}
-
-static inline uint32_t aoi_i16_bits(aoi_i16x8 low, aoi_i16x8 high) {
-    uint32_t bits = 0;
-    for (int i = 0; i < 8; i++) bits |= (uint32_t)(low.of[i] & 1) << i | (uint32_t)(high.of[i] & 1) << (8 + i);
-    return bits;
-}
-
-static inline unsigned aoi_i32_bits(aoi_i32x4 a) {
-    return (unsigned)((a.of[0] & 1) | (a.of[1] & 2) | (a.of[2] & 4) | (a.of[3] & 8));
-}
-
-static inline unsigned aoi_m64_bits(aoi_m64x2 a) {
-    return (unsigned)((a.of[0] & 1) | (a.of[1] & 2));
-}
-
-static inline aoi_i16x8 aoi_i32_narrow(aoi_i32x4 low, aoi_i32x4 high) {
-    aoi_i16x8 out;
-    for (int i = 0; i < 4; i++) out.of[i] = (int16_t)low.of[i], out.of[4 + i] = (int16_t)high.of[i];
-    return out;
-}
-
 #define aoi_i16_lane(v, i) aoi_i16_all((v).of[i])
 
-static inline aoi_i16x8 aoi_i16_right(aoi_i16x8 a, int n) {
-    for (int i = 0; i < 8; i++) a.of[i] = (int16_t)((uint16_t)a.of[i] >> n);
-    return a;
-}
-
-static inline aoi_i32x4 aoi_i16_squares_low(aoi_i16x8 x, aoi_i16x8 y) {
-    aoi_i32x4 out;
-    for (int i = 0; i < 4; i++) out.of[i] = (int32_t)((uint32_t)(x.of[i] * x.of[i]) + (uint32_t)(y.of[i] * y.of[i]));
-    return out;
-}
-
-static inline aoi_i32x4 aoi_i16_squares_high(aoi_i16x8 x, aoi_i16x8 y) {
-    aoi_i32x4 out;
-    for (int i = 0; i < 4; i++) {
-        int16_t a = x.of[4 + i], b = y.of[4 + i];
-        out.of[i] = (int32_t)((uint32_t)(a * a) + (uint32_t)(b * b));
-    }
-    return out;
-}
-
-static inline aoi_f32x4 aoi_f32_load_pairs(const float *p, const float *q) {
-    return (aoi_f32x4){{p[0], p[1], q[0], q[1]}};
-}
-
-static inline aoi_f32x4 aoi_f32_add_pairs(aoi_f32x4 a, aoi_f32x4 b) {
-    return (aoi_f32x4){{a.of[0] + a.of[1], a.of[2] + a.of[3], b.of[0] + b.of[1], b.of[2] + b.of[3]}};
-}
-
-static inline aoi_i32x4 aoi_f64_to_i32(aoi_f64x2 a, aoi_f64x2 b) {
-    return (aoi_i32x4){{(int32_t)a.of[0], (int32_t)a.of[1], (int32_t)b.of[0], (int32_t)b.of[1]}};
-}
-
 #endif
+
+/* ---- of any form ------------------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+/* The same number in all lanes. */
+AOI_OPERATION(aoi_i16x8 aoi_i16_all(int v), _mm_set1_epi16((short)v), vdupq_n_s16((int16_t)v),
+    const int16_t x = (int16_t)v; return (aoi_i16x8){{x, x, x, x, x, x, x, x}};)
+AOI_OPERATION(aoi_i32x4 aoi_i32_all(int32_t v), _mm_set1_epi32(v), vdupq_n_s32(v), return (aoi_i32x4){{v, v, v, v}};)
+AOI_OPERATION(aoi_f32x4 aoi_f32_all(float v), _mm_set1_ps(v), vdupq_n_f32(v), return (aoi_f32x4){{v, v, v, v}};)
+AOI_OPERATION(aoi_f64x2 aoi_f64_all(double v), _mm_set1_pd(v), vdupq_n_f64(v), return (aoi_f64x2){{v, v}};)
+/* x, y, x, y ...: the low 16 bits of each. */
+AOI_OPERATION(aoi_i16x8 aoi_i16_pairs(uint32_t x, uint32_t y), _mm_set1_epi32((int32_t)((x & 0xffff) | y << 16)),
+    vzip1q_s16(vdupq_n_s16((int16_t)x), vdupq_n_s16((int16_t)y)),
+    const int16_t a = (int16_t)x, b = (int16_t)y; return (aoi_i16x8){{a, b, a, b, a, b, a, b}};)
+/* Bit i: comparison i; of two vectors, those of the first are the lower bits. */
+AOI_OPERATION(uint32_t aoi_i16_bits(aoi_i16x8 low, aoi_i16x8 high),
+    (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)), neon_bits(low) | neon_bits(high) << 8, uint32_t bits = 0;
+    for (int i = 0; i < 8; i++) bits |= (uint32_t)(low.of[i] & 1) << i | (uint32_t)(high.of[i] & 1) << (8 + i);
+    return bits;)
+AOI_OPERATION(unsigned aoi_i32_bits(aoi_i32x4 a), (unsigned)_mm_movemask_ps(_mm_castsi128_ps(a)),
+    vaddvq_u32(vandq_u32(vreinterpretq_u32_s32(a), vcombine_u32(vcreate_u32(0x200000001), vcreate_u32(0x800000004)))),
+    return (unsigned)((a.of[0] & 1) | (a.of[1] & 2) | (a.of[2] & 4) | (a.of[3] & 8));)
+AOI_OPERATION(unsigned aoi_m64_bits(aoi_m64x2 a), (unsigned)_mm_movemask_pd(a),
+    (unsigned)((vgetq_lane_u64(a, 0) & 1) | (vgetq_lane_u64(a, 1) & 2)),
+    return (unsigned)((a.of[0] & 1) | (a.of[1] & 2));)
+/* Two times four comparisons as eight. */
+AOI_OPERATION(aoi_i16x8 aoi_i32_narrow(aoi_i32x4 low, aoi_i32x4 high), _mm_packs_epi32(low, high),
+    vcombine_s16(vmovn_s32(low), vmovn_s32(high)), aoi_i16x8 out;
+    for (int i = 0; i < 4; i++) out.of[i] = (int16_t)low.of[i], out.of[4 + i] = (int16_t)high.of[i];
+    return out;)
+/* As numbers without a sign, n bits lower. */
+AOI_OPERATION(aoi_i16x8 aoi_i16_right(aoi_i16x8 a, int n), _mm_srl_epi16(a, _mm_cvtsi32_si128(n)),
+    vreinterpretq_s16_u16(vshlq_u16(vreinterpretq_u16_s16(a), vdupq_n_s16((int16_t)-n))),
+    for (int i = 0; i < 8; i++) a.of[i] = (int16_t)((uint16_t)a.of[i] >> n);
+    return a;)
+/* x * x + y * y of the first four, of the last four. */
+#define AOI_SQUARES(name, first, sse2, neon) AOI_OPERATION(aoi_i32x4 name(aoi_i16x8 x, aoi_i16x8 y), sse2, neon, \
+    aoi_i32x4 out; \
+    for (int i = 0; i < 4; i++) { \
+        const int a = x.of[first + i], b = y.of[first + i]; \
+        out.of[i] = (int32_t)((uint32_t)(a * a) + (uint32_t)(b * b)); \
+    } \
+    return out;)
+AOI_SQUARES(aoi_i16_squares_low, 0, _mm_madd_epi16(_mm_unpacklo_epi16(x, y), _mm_unpacklo_epi16(x, y)),
+    vmlal_s16(vmull_s16(vget_low_s16(x), vget_low_s16(x)), vget_low_s16(y), vget_low_s16(y)))
+AOI_SQUARES(aoi_i16_squares_high, 4, _mm_madd_epi16(_mm_unpackhi_epi16(x, y), _mm_unpackhi_epi16(x, y)),
+    vmlal_high_s16(vmull_high_s16(x, x), y, y))
+/* Two numbers from one place, two from another. */
+AOI_OPERATION(aoi_f32x4 aoi_f32_load_pairs(const float *p, const float *q),
+    _mm_loadh_pi(_mm_loadl_pi(_mm_setzero_ps(), (const __m64 *)(const void *)p), (const __m64 *)(const void *)q),
+    vcombine_f32(vld1_f32(p), vld1_f32(q)), return (aoi_f32x4){{p[0], p[1], q[0], q[1]}};)
+/* a[0] + a[1], a[2] + a[3], b[0] + b[1], b[2] + b[3] */
+AOI_OPERATION(aoi_f32x4 aoi_f32_add_pairs(aoi_f32x4 a, aoi_f32x4 b),
+    _mm_add_ps(_mm_shuffle_ps(a, b, 0x88), _mm_shuffle_ps(a, b, 0xDD)), vpaddq_f32(a, b),
+    return (aoi_f32x4){{a.of[0] + a.of[1], a.of[2] + a.of[3], b.of[0] + b.of[1], b.of[2] + b.of[3]}};)
+/* Two and two numbers truncated; they fit. */
+AOI_OPERATION(aoi_i32x4 aoi_f64_to_i32(aoi_f64x2 a, aoi_f64x2 b),
+    _mm_unpacklo_epi64(_mm_cvttpd_epi32(a), _mm_cvttpd_epi32(b)),
+    vcombine_s32(vmovn_s64(vcvtq_s64_f64(a)), vmovn_s64(vcvtq_s64_f64(b))),
+    return (aoi_i32x4){{(int32_t)a.of[0], (int32_t)a.of[1], (int32_t)b.of[0], (int32_t)b.of[1]}};)
+/* clang-format on */
 
 /* ---- lane by lane ------------------------------------------------------------------------------------------------ */
 

@@ -13,7 +13,7 @@
 static const aoi_seat empty_seat = {.carrier = AOI_NONE, .first = AOI_NONE, .next = AOI_NONE};
 
 static bool seats_ready(aoi_space *s, uint32_t entity) {
-    return AOI_GROW_FILLED(&s->world.memory, s->seats, s->seat_cap, entity + (size_t)1, &empty_seat);
+    return AOI_GROW_FILLED(&s->records.memory, s->seats, s->seat_cap, entity + (size_t)1, &empty_seat);
 }
 
 static aoi_seat seat_of(const aoi_space *s, uint32_t entity) {
@@ -21,7 +21,7 @@ static aoi_seat seat_of(const aoi_space *s, uint32_t entity) {
 }
 
 static void free_seats(aoi_space *s) {
-    if (!s->attached) AOI_CLEAR(&s->world.memory, s->seats, s->seat_cap);
+    if (!s->attached) AOI_CLEAR(&s->records.memory, s->seats, s->seat_cap);
 }
 
 static void detach_passenger(aoi_space *s, uint32_t passenger) {
@@ -36,27 +36,31 @@ static void detach_passenger(aoi_space *s, uint32_t passenger) {
 void aoi_unseat(aoi_space *s, uint32_t entity) {
     if (entity >= s->seat_cap) return;
     if (s->seats[entity].carrier != AOI_NONE) detach_passenger(s, entity);
-    while (s->seats[entity].first != AOI_NONE) detach_passenger(s, s->seats[entity].first);
+    while (s->seats[entity].first != AOI_NONE) {
+        const uint32_t passenger = s->seats[entity].first;
+        detach_passenger(s, passenger);
+        aoi_plugins_seated(s->plugins, passenger);
+    }
     free_seats(s);
 }
 
 /* Adds the offset to the carrier's position; false if the sum is not finite. */
 static bool carried_to(const aoi_space *s, const double *carrier, const double *offset, double *to) {
     to[2] = 0;
-    for (int a = 0; a < s->world.dims; a++) to[a] = carrier[a] + offset[a];
+    for (int a = 0; a < s->records.dims; a++) to[a] = carrier[a] + offset[a];
     return aoi_is_place(s, to);
 }
 
 int aoi_stage_passengers(aoi_space *s, size_t *n) {
-    aoi_world *w = &s->world;
+    aoi_records *r = &s->records;
     for (size_t row = 0; row < *n; row++) {
-        uint32_t p = seat_of(s, w->movers[w->mover_count + row]).first;
+        uint32_t p = seat_of(s, r->movers[r->mover_count + row]).first;
         for (; p != AOI_NONE; p = s->seats[p].next) {
             double to[3];
             if (!carried_to(s, aoi_staged(s, row), s->seats[p].offset, to)) return AOI_EVALUE;
             if (!aoi_stage_ready(s, *n + *n / 8 + 1)) return AOI_ENOMEM;
-            w->movers[w->mover_count + *n] = p;
-            memcpy(aoi_staged(s, *n), to, (size_t)w->dims * sizeof *to);
+            r->movers[r->mover_count + *n] = p;
+            memcpy(aoi_staged(s, *n), to, (size_t)r->dims * sizeof *to);
             ++*n;
         }
     }
@@ -81,8 +85,8 @@ int aoi_move_fault(const aoi_space *s, const aoi_row *row) {
 
 int aoi_move_with_passengers(aoi_space *s, uint32_t entity, const double *to) {
     if (!aoi_stage_ready(s, 1)) return AOI_ENOMEM;
-    s->world.movers[s->world.mover_count] = entity;
-    memcpy(aoi_staged(s, 0), to, (size_t)s->world.dims * sizeof *to);
+    s->records.movers[s->records.mover_count] = entity;
+    memcpy(aoi_staged(s, 0), to, (size_t)s->records.dims * sizeof *to);
     return aoi_move_staged(s, 1);
 }
 
@@ -108,22 +112,11 @@ static bool may_attach(const aoi_space *s, uint32_t entity, uint32_t carrier) {
 static void seat_on(aoi_space *s, uint32_t entity, uint32_t carrier, const double *offset) {
     aoi_seat *seat = s->seats + entity;
     if (seat->carrier != AOI_NONE) detach_passenger(s, entity);
-    memcpy(seat->offset, offset, (size_t)s->world.dims * sizeof *offset);
+    memcpy(seat->offset, offset, (size_t)s->records.dims * sizeof *offset);
     seat->carrier = carrier;
     seat->next = s->seats[carrier].first;
     s->seats[carrier].first = entity;
     s->attached++;
-}
-
-int aoi_restore_seat(aoi_space *s, uint32_t entity, uint32_t carrier, const double *offset) {
-    const aoi_entity_record *e = s->world.entities;
-    double to[3];
-    if (!aoi_is_place(s, offset) || !carried_to(s, e[carrier].pos, offset, to)) return AOI_EVALUE;
-    if (!aoi_same_place(s->world.dims, to, e[entity].pos)) return AOI_EVALUE;
-    if (!may_attach(s, entity, carrier)) return AOI_ECHAIN;
-    if (!seats_ready(s, entity > carrier ? entity : carrier)) return AOI_ENOMEM;
-    seat_on(s, entity, carrier, offset);
-    return AOI_OK;
 }
 
 static int attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const double *offset) {
@@ -131,16 +124,19 @@ static int attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const 
     double to[3];
     if (e == AOI_NONE || (c == AOI_NONE && !AOI_IS_NULL(carrier))) return AOI_EGONE;
     if (c == AOI_NONE) {
-        if (seat_of(s, e).carrier != AOI_NONE) detach_passenger(s, e);
+        if (seat_of(s, e).carrier == AOI_NONE) return AOI_OK;
+        detach_passenger(s, e);
+        aoi_plugins_seated(s->plugins, e);
         free_seats(s);
         return AOI_OK;
     }
-    if (!aoi_is_place(s, offset) || !carried_to(s, aoi_position_now(s, c), offset, to)) return AOI_EVALUE;
+    if (!offset || !aoi_is_place(s, offset) || !carried_to(s, aoi_position_now(s, c), offset, to)) return AOI_EVALUE;
     if (!may_attach(s, e, c)) return AOI_ECHAIN;
     if (!seats_ready(s, e > c ? e : c)) return AOI_ENOMEM;
     int result = aoi_move_with_passengers(s, e, to);
     if (result == AOI_OK) seat_on(s, e, c, offset);
     else free_seats(s);
+    if (result == AOI_OK) aoi_plugins_seated(s->plugins, e);
     return result;
 }
 
@@ -149,12 +145,18 @@ int aoi_attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const dou
                                      .target = carrier, .values = offset});
 }
 
-int aoi_set_layers_with_passengers(aoi_space *s, aoi_entity carrier, uint64_t layers) {
-    int result = aoi_set_layers(s, carrier, layers);
-    uint32_t p = result == AOI_OK ? seat_of(s, carrier.index).first : AOI_NONE;
-    for (; p != AOI_NONE && result == AOI_OK; p = s->seats[p].next)
-        result = aoi_set_layers_with_passengers(s, (aoi_entity){p, s->world.entities[p].generation}, layers);
-    return result;
+/* Lists an entity and all that it carries in s->ranked, carriers first; returns their number, 0 when memory is refused. */
+size_t aoi_list_carried(aoi_space *s, uint32_t entity) {
+    aoi_memory *m = &s->records.memory;
+    size_t n = 1;
+    if (!AOI_GROW(m, s->ranked, s->ranked_cap, n)) return 0;
+    s->ranked[0].id = entity;
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t p = seat_of(s, (uint32_t)s->ranked[i].id).first; p != AOI_NONE; p = s->seats[p].next) {
+            if (!AOI_GROW(m, s->ranked, s->ranked_cap, n + 1)) return 0;
+            s->ranked[n++].id = p;
+        }
+    return n;
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
@@ -163,8 +165,8 @@ bool aoi_carrier(const aoi_space *s, aoi_entity passenger, aoi_entity *carrier, 
     uint32_t e = aoi_entity_slot(s, passenger);
     aoi_seat seat = e == AOI_NONE ? empty_seat : seat_of(s, e);
     if (seat.carrier == AOI_NONE) return false;
-    *carrier = (aoi_entity){seat.carrier, s->world.entities[seat.carrier].generation};
-    for (int a = 0; a < s->world.dims && offset; a++) offset[a] = seat.offset[a];
+    *carrier = (aoi_entity){seat.carrier, s->records.entities[seat.carrier].generation};
+    for (int a = 0; a < s->records.dims && offset; a++) offset[a] = seat.offset[a];
     return true;
 }
 
@@ -175,30 +177,23 @@ int aoi_passengers(aoi_space *s, aoi_entity carrier, const int64_t **ids, size_t
     for (uint32_t p = seat_of(s, e).first; p != AOI_NONE; p = s->seats[p].next) all++;
     if (!aoi_answer_ready(s, all, false)) return AOI_ENOMEM;
     for (uint32_t p = seat_of(s, e).first; p != AOI_NONE; p = s->seats[p].next)
-        s->ids_out[s->answer_count++] = s->world.entities[p].id;
+        s->ids_out[s->answer_count++] = s->records.entities[p].id;
     return aoi_give(s, ids, count);
 }
 
-/* ---- the invariants ---------------------------------------------------------------------------------------------- */
+/* ---- check ------------------------------------------------------------------------------------------------------- */
 
 const char *aoi_check_seats(const aoi_space *s) {
-    const aoi_world *w = &s->world;
-    uint32_t attached = 0, chained = 0;
+    const aoi_records *r = &s->records;
     double to[3];
     for (uint32_t e = 0; e < s->seat_cap; e++) {
         const aoi_seat *seat = s->seats + e;
-        bool live = e < w->entity_top && aoi_is_live(w->entities[e].generation);
-        if (!live && (seat->carrier != AOI_NONE || seat->first != AOI_NONE))
-            return "an entity that is gone is attached";
-        for (uint32_t p = seat->first; p != AOI_NONE; p = s->seats[p].next) {
-            if (s->seats[p].carrier != e || ++chained > s->attached) return "a chain of passengers is broken";
-        }
         if (seat->carrier == AOI_NONE) continue;
-        attached++;
-        if (depth_of(s, e, AOI_MOST_CHAIN) > AOI_MOST_CHAIN) return "a chain of carriers is too long";
-        if (!carried_to(s, w->entities[seat->carrier].pos, seat->offset, to) ||
-            !aoi_same_place(w->dims, to, w->entities[e].pos))
+        if (!aoi_is_live(r->entities[e].generation) || !aoi_is_live(r->entities[seat->carrier].generation))
+            return "an entity that is gone is attached";
+        if (!carried_to(s, r->entities[seat->carrier].pos, seat->offset, to) ||
+            !aoi_same_place(r->dims, to, r->entities[e].pos))
             return "a passenger is not where its carrier is";
     }
-    return attached == s->attached && chained == attached ? NULL : "passengers are counted wrongly";
+    return NULL;
 }

@@ -15,7 +15,7 @@
 #include "grid/nine_grid.h"
 
 typedef struct aoi_broad_phase {
-    aoi_world *world;
+    aoi_records *records;
     const aoi_engine_class *class; /* the one that the space was opened with */
     aoi_engine *engine;            /* of that class, or of one that takes nothing */
     double cell;                   /* the hint */
@@ -23,7 +23,7 @@ typedef struct aoi_broad_phase {
 } aoi_broad_phase;
 
 /* false, or AOI_ENOMEM: memory is refused, nothing has changed. */
-bool aoi_broad_open(aoi_broad_phase *b, aoi_world *w, const aoi_engine_class *class, double cell, bool deferred);
+bool aoi_broad_open(aoi_broad_phase *b, aoi_records *r, const aoi_engine_class *class, double cell, bool deferred);
 void aoi_broad_close(aoi_broad_phase *b); /* also one that could not be opened */
 
 bool aoi_broad_enter(aoi_broad_phase *b, uint32_t entity);
@@ -41,7 +41,6 @@ bool aoi_broad_resize_node(aoi_broad_phase *b, uint32_t node, const aoi_bounds *
 bool aoi_broad_move(aoi_broad_phase *b, uint32_t entity, const double *to, bool propose);
 
 void aoi_broad_tidy(aoi_broad_phase *b);
-const char *aoi_broad_check(aoi_broad_phase *b); /* NULL, or the invariant that does not hold */
 /* Includes the parts of an engine that the space leaves out: it is built for this question, O(all). */
 void aoi_broad_describe(aoi_broad_phase *b, aoi_describer *d);
 

@@ -29,7 +29,7 @@ typedef struct aoi_engine_class aoi_engine_class;
 
 typedef struct aoi_engine { /* the head of every engine's own structure */
     const aoi_engine_class *class;
-    aoi_world *world;
+    aoi_records *records;
 } aoi_engine;
 
 /* Verbs may be NULL where there is nothing to do. */
@@ -57,8 +57,7 @@ struct aoi_engine_class {
 
     void (*tidy)(aoi_engine *); /* releases unneeded storage; there are entities */
 
-    const char *(*check)(aoi_engine *); /* NULL, or the invariant that does not hold */
-    /* Reports its parts, in layers from 0 on, and returns the count of layers; AOI_NONE: the parts hold all entities,
+    /* Reports its parts, in levels from 0 on, and returns the count of levels; AOI_NONE: the parts hold all entities,
      * so the grid's cells need not be shown. */
     uint32_t (*describe)(const aoi_engine *, aoi_describer *);
 };

@@ -10,7 +10,7 @@ void aoi_queue_open(aoi_event_queue *q) {
 void aoi_queue_close(aoi_memory *m, aoi_event_queue *q) {
     AOI_FREE(m, q->events, q->cap);
     AOI_FREE(m, q->undo, q->undo_cap);
-    aoi_index_free(m, &q->index);
+    aoi_hash_index_free(m, &q->index);
     aoi_queue_open(q);
 }
 
@@ -21,7 +21,7 @@ static uint32_t queue_hash(const aoi_queued *e) {
 }
 
 static void queue_clear_index(aoi_event_queue *q) {
-    if (q->index.count) aoi_index_clear(&q->index);
+    if (q->index.count) aoi_hash_index_clear(&q->index);
     q->indexed = 0;
 }
 
@@ -29,16 +29,17 @@ static void queue_clear_index(aoi_event_queue *q) {
 static bool queue_index_ready(aoi_memory *m, aoi_event_queue *q) {
     if (q->indexed == q->call) return true;
     if (q->index.count > 2 * (size_t)q->count) queue_clear_index(q); /* most entries are of taken events */
-    if (!aoi_index_reserve(m, &q->index, q->index.count + (size_t)(q->call - q->indexed))) return false;
+    if (!aoi_hash_index_reserve(m, &q->index, q->index.count + (size_t)(q->call - q->indexed))) return false;
     for (uint32_t i = q->indexed > q->head ? q->indexed : q->head; i < q->call; i++)
-        if (!q->events[i].cancelled) aoi_index_add(&q->index, queue_hash(q->events + i), i);
+        if (!q->events[i].cancelled && q->events[i].kind != AOI_CROSS)
+            aoi_hash_index_add(&q->index, queue_hash(q->events + i), i);
     q->indexed = q->call;
     return true;
 }
 
 static uint32_t queue_find(const aoi_event_queue *q, uint32_t hash, uint32_t node, uint32_t entity, uint32_t life) {
     uint32_t at = AOI_SEEK, i;
-    while ((i = aoi_index_next(&q->index, hash, &at)) != AOI_NONE) {
+    while ((i = aoi_hash_index_next(&q->index, hash, &at)) != AOI_NONE) {
         const aoi_queued *e = q->events + i;
         if (i >= q->head && e->node == node && e->entity == entity && e->life == life) break;
     }
@@ -94,14 +95,14 @@ static void queue_partition(aoi_memory *m, aoi_event_queue *q, uint32_t begin) {
     uint32_t from = begin, late, enters, cap = 0;
     if (q->parted_end == q->top && q->parted <= begin) return;
     while (from < q->top && (e[from].cancelled || e[from].kind == AOI_LEAVE)) from++;
-    for (late = from; late < q->top && (e[late].cancelled || e[late].kind == AOI_ENTER);) late++;
+    for (late = from; late < q->top && (e[late].cancelled || e[late].kind != AOI_LEAVE);) late++;
     if (late < q->top) {
         if (q->count < q->top - q->head) queue_close_gaps(q, from);
         else if (q->indexed > from) queue_clear_index(q);
         aoi_queued *room = NULL;
         uint32_t n = q->top - from, i = from;
         for (enters = n > q->cap - q->top ? 0 : n; n > q->cap - q->top && i < q->top; i++)
-            enters += q->events[i].kind == AOI_ENTER;
+            enters += q->events[i].kind != AOI_LEAVE;
         if (enters <= q->cap - q->top) queue_partition_aside(q->events + from, n, q->events + q->top);
         else if (AOI_GROW(m, room, cap, enters)) queue_partition_aside(q->events + from, n, room);
         else queue_stable_partition(q->events + from, n);
@@ -122,6 +123,7 @@ void aoi_queue_tidy(aoi_memory *m, aoi_event_queue *q) {
     if (!q->count) {
         if (q->top) aoi_queue_clear(q); /* all events have been cancelled */
         if (q->cap > AOI_QUEUE_KEEPS && q->peak < q->cap / 8) aoi_queue_close(m, q);
+        q->peak /= 2; /* of calls that begin without events, quiet ones too */
     } else if (q->top == q->cap && q->count < q->top / 2) queue_close_gaps(q, 0);
 }
 
@@ -139,7 +141,7 @@ bool aoi_queue_cancel(aoi_event_queue *q, uint32_t node, uint32_t entity, uint32
     if (i == AOI_NONE) return false;
     q->events[i].cancelled = true;
     q->count--;
-    aoi_index_remove(&q->index, hash, i);
+    aoi_hash_index_remove(&q->index, hash, i);
     q->undo[q->undo_count++] = i;
     return true;
 }
@@ -163,7 +165,7 @@ const aoi_queued *aoi_queue_restore(aoi_event_queue *q, uint32_t undo_count) {
     uint32_t i = q->undo[--q->undo_count];
     q->events[i].cancelled = false;
     q->count++;
-    aoi_index_add(&q->index, queue_hash(q->events + i), i); /* its slot was freed by the removal */
+    aoi_hash_index_add(&q->index, queue_hash(q->events + i), i); /* its slot was freed by the removal */
     return q->events + i;
 }
 
@@ -172,7 +174,7 @@ void aoi_queue_commit(aoi_memory *m, aoi_event_queue *q) {
 }
 
 void aoi_queue_remove(aoi_event_queue *q, uint32_t i) {
-    if (i < q->indexed) aoi_index_remove(&q->index, queue_hash(q->events + i), i);
+    if (i < q->indexed) aoi_hash_index_remove(&q->index, queue_hash(q->events + i), i);
     q->events[i].cancelled = true;
     q->ordered_end = q->top;
     if (--q->count == 0) aoi_queue_clear(q);
@@ -185,8 +187,8 @@ bool aoi_queue_withdraw(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32
     q->call = q->top;
     if (queue_index_ready(m, q)) i = queue_find(q, queue_hash(&key), node, entity, life);
     else
-        while ((i = aoi_queue_from(q, i)) < q->top &&
-               (q->events[i].node != node || q->events[i].entity != entity || q->events[i].life != life))
+        while ((i = aoi_queue_from(q, i)) < q->top && (q->events[i].node != node || q->events[i].entity != entity ||
+                                                       q->events[i].life != life || q->events[i].kind == AOI_CROSS))
             i++;
     if (i >= q->top || q->events[i].kind != AOI_ENTER) return false; /* AOI_NONE is beyond the top */
     aoi_queue_remove(q, i);
@@ -194,26 +196,8 @@ bool aoi_queue_withdraw(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32
 }
 
 void aoi_queue_clear(aoi_event_queue *q) {
-    q->peak = q->top > q->peak ? q->top : q->peak - q->peak / 8;
+    q->peak = q->top > q->peak ? q->top : q->peak;
     q->head = q->top = q->count = q->call = q->ordered_end = q->parted_end = 0;
-    q->enters = q->entered = false;
+    q->enters = q->entered = q->crosses = false;
     queue_clear_index(q);
-}
-
-/* ---- check ------------------------------------------------------------------------------------------------------- */
-
-const char *aoi_queue_check(const aoi_event_queue *q) {
-    uint32_t n = 0;
-    if (q->head > q->top || q->top > q->cap || q->ordered_end > q->top || q->indexed > q->top)
-        return "the queue has lost its place";
-    for (uint32_t i = q->head; i < q->top; i++) {
-        const aoi_queued *e = q->events + i;
-        if (e->cancelled) continue;
-        n++;
-        if (e->kind == AOI_ENTER && !q->enters && !q->entered) return "the queue does not know that an enter waits";
-        if (i < q->indexed && queue_find(q, queue_hash(e), e->node, e->entity, e->life) != i)
-            return "the queue's index misses events";
-    }
-    if (n != q->count) return "the queue counts its events wrongly";
-    return aoi_index_check(&q->index);
 }

@@ -7,6 +7,8 @@
  * queue back to where the call began and restores the events that it cancelled.
  *
  * An enter cancels the waiting leave of its pair (same node, same life of the target), and a leave the waiting enter.
+ * Crossings come with the enters; they have no opposite, and are in no index.
+ *
  * An index by pair finds the opposite.  It is built only when events of two calls wait together: usually the events of
  * a call are taken before the next call, and no pair can occur twice.  A call whose events have no waiting opposite
  * needs no index either: entering and adding make new pairs, and leaves cancel no leaves. */
@@ -23,6 +25,7 @@ typedef struct aoi_queued {
     uint8_t kind;
     bool cancelled;
     uint16_t because; /* 1 + the reason for which an end of the pair left the space; 0: none has */
+    double t;         /* of AOI_CROSS */
 } aoi_queued;
 
 typedef struct aoi_event_queue {
@@ -32,10 +35,11 @@ typedef struct aoi_event_queue {
     bool entered, late;             /* the call has appended an enter; and a leave after it */
     bool alone;                     /* events of the call have no waiting opposite */
     bool enters;                    /* a former call has appended an enter since the queue was empty */
+    bool crosses;                   /* an event AOI_CROSS may wait */
     uint32_t ordered_end;           /* events before it keep their order */
     uint32_t parted, parted_end;    /* a range with leaves before enters; end 0: none */
     uint32_t peak;                  /* most events at once, lately */
-    aoi_index index;                /* of pairs; entries before head are of taken events */
+    aoi_hash_index index;           /* of pairs; entries before head are of taken events */
     uint32_t indexed;               /* events before it are in the index */
     uint32_t *undo;                 /* events of former calls that the present call has cancelled */
     uint32_t undo_cap, undo_count;
@@ -76,7 +80,7 @@ static inline void aoi_queue_append(aoi_event_queue *q, const aoi_queued *e) {
     q->events[q->top++] = *e;
     q->count++;
     q->late |= q->entered & (e->kind == AOI_LEAVE);
-    q->entered |= e->kind == AOI_ENTER;
+    q->entered |= e->kind != AOI_LEAVE;
 }
 
 /* To undo the present call, or the end of it: first remove its events, last first, then restore those that it
@@ -94,7 +98,6 @@ void aoi_queue_clear(aoi_event_queue *q);              /* all are taken */
 void aoi_queue_remove(aoi_event_queue *q, uint32_t i); /* takes one that waits, not the oldest */
 /* Puts leaves before enters, stably, among the events whose order is not fixed yet, and fixes the order of all. */
 void aoi_queue_leaves_first(aoi_memory *m, aoi_event_queue *q);
-const char *aoi_queue_check(const aoi_event_queue *q);
 
 /* The first waiting event at i or after, or top. */
 static inline uint32_t aoi_queue_from(const aoi_event_queue *q, uint32_t i) {

@@ -4,14 +4,24 @@
 enum { EVENTS_AHEAD = 8 }; /* events whose nodes are prefetched */
 
 size_t aoi_pending(const aoi_space *s) {
-    return s->queue.count + (s->stage == AOI_STAGE_REPAIR ? 0 : s->world.mover_count + s->turned_count);
+    const uint32_t movers = s->records.mover_count, ways = s->crossings.moving;
+    return s->queue.count + (s->stage == AOI_STAGE_REPAIR ? 0 : (movers > ways ? movers : ways) + s->turned_count);
+}
+
+/* After everything else is judged, as a call of its own. */
+static bool flush_crossings(aoi_space *s) {
+    aoi_open_call(s);
+    const bool judged = aoi_judge_crossings(s);
+    if (!judged) aoi_rollback(s);
+    aoi_commit(s);
+    return judged;
 }
 
 int aoi_flush(aoi_space *s) {
     if (!s->deferred) return AOI_OK;
-    bool settled = aoi_settle(s);
+    bool settled = aoi_settle(s) && (!s->crossings.node_count || flush_crossings(s));
     if (settled) {
-        aoi_queue_leaves_first(&s->world.memory, &s->queue);
+        aoi_queue_leaves_first(&s->records.memory, &s->queue);
         if (s->changed_count) aoi_forget_changed(s);
     }
     return aoi_logged(s, &(aoi_call){.call = AOI_CALL_FLUSH, .result = settled ? AOI_OK : AOI_ENOMEM});
@@ -23,7 +33,7 @@ void aoi_keep_order(aoi_space *s) {
 }
 
 void aoi_read_event(const aoi_space *s, const aoi_queued *e, aoi_event *out) {
-    *out = (aoi_event){e->kind, e->watcher, e->target, e->node_id, aoi_user_data_of(s, e->node), e->because - 1};
+    *out = (aoi_event){e->kind, e->watcher, e->target, e->node_id, aoi_user_data_of(s, e->node), e->because - 1, e->t};
 }
 
 void aoi_notify_taken(aoi_space *s, const aoi_queued *e) {
@@ -55,15 +65,15 @@ static bool take_event_from(aoi_space *s, aoi_event_queue *q, const aoi_event *w
 
 bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out) {
     bool taken = take_event_from(s, &s->queue, which, out);
-    for (aoi_layer *l = s->layers; l && !taken; l = l->next)
+    for (aoi_plugin *l = s->plugins; l && !taken; l = l->next)
         taken = l->queue && take_event_from(s, l->queue, which, out);
     return taken;
 }
 
 static void prefetch_event(const aoi_space *s, uint32_t i) {
     if (i >= s->queue.top) return;
-    AOI_PREFETCH(s->world.nodes + s->queue.events[i].node);
-    AOI_PREFETCH(s->world.areas + s->queue.events[i].node);
+    AOI_PREFETCH(s->records.nodes + s->queue.events[i].node);
+    AOI_PREFETCH(s->records.areas + s->queue.events[i].node);
 }
 
 size_t aoi_drain(aoi_space *s, aoi_event *events, size_t max) {
@@ -91,7 +101,7 @@ void aoi_take_all(aoi_space *s) {
     aoi_event_queue *q = &s->queue;
     if (s->journal) aoi_log_all_taken(s);
     for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) {
-        if (i + EVENTS_AHEAD < q->top) AOI_PREFETCH(s->world.nodes + q->events[i + EVENTS_AHEAD].node);
+        if (i + EVENTS_AHEAD < q->top) AOI_PREFETCH(s->records.nodes + q->events[i + EVENTS_AHEAD].node);
         if (s->observers) aoi_observers_took(s->observers, q->events + i);
         aoi_count_taken(s, q->events[i].node);
     }

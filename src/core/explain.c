@@ -19,7 +19,7 @@ const char *aoi_why_text(int why) {
 }
 
 static int why_of(const aoi_space *s, uint32_t node, uint32_t target) {
-    const aoi_node_record *n = s->world.nodes + node;
+    const aoi_node_record *n = s->records.nodes + node;
     int how = aoi_override_of(s, node, target);
     if (n->owner == target) return AOI_WHY_SELF;
     if (how == AOI_HIDE) return AOI_WHY_HIDDEN;
@@ -51,14 +51,16 @@ void aoi_explain(aoi_space *s, int64_t watcher, int64_t node_id, int64_t target,
     out->label = node == AOI_NONE ? NULL : aoi_label_of(s, node);
     if (out->why <= AOI_WHY_NO_TARGET) return;
     const double *from = aoi_position_now(s, w.index), *to = aoi_position_now(s, t.index);
-    for (int a = 0; a < s->world.dims; a++) out->d[a] = to[a] - from[a];
-    out->distance = sqrt(aoi_distance2(s->world.dims, from, to));
+    for (int a = 0; a < s->records.dims; a++) out->d[a] = to[a] - from[a];
+    out->distance = sqrt(aoi_distance2(s->records.dims, from, to));
     out->sees = aoi_node_sees(s, node, t.index);
-    out->outside = s->world.nodes[node].outside;
-    out->shape = s->world.nodes[node].shape;
+    out->outside = s->records.nodes[node].outside;
+    out->shape = aoi_given_shape(&s->records, node);
+    if (s->records.areas[node].shape) memcpy(out->offset, s->records.areas[node].shape->offset, sizeof out->offset);
+    if (out->shape == AOI_SECTOR) out->facing = s->records.areas[node].shape->facing;
     out->kind = aoi_kind_of(s, t.index);
     out->layers = aoi_layers_of(s, t.index);
     out->node_layers = aoi_node_layers_of(s, node);
-    out->extent = s->world.nodes[node].fixed ? 0 : aoi_extent_of(s, t.index);
-    out->mask = s->world.nodes[node].mask;
+    out->extent = s->records.nodes[node].fixed ? 0 : aoi_extent_of(s, t.index);
+    out->mask = s->records.nodes[node].mask;
 }

@@ -7,6 +7,7 @@
 #ifndef AOI_JOURNAL_HOOK_H
 #define AOI_JOURNAL_HOOK_H
 
+#include "aoi_journal.h"
 #include "core/event_queue.h"
 
 /* A call and its arguments; those that it does not have are 0. */
@@ -27,7 +28,7 @@ typedef struct aoi_call {
     size_t count;      /* of rows, ids, entities or bytes */
 } aoi_call;
 
-/* Nodes of clients are recorded only if their layer is (aoi_layer_class). */
+/* Nodes of clients are recorded only if their plugin is (aoi_plugin_class). */
 void aoi_log(aoi_space *s, const aoi_call *c);
 
 void aoi_log_taken(aoi_space *s, const aoi_queued *e); /* after it is taken */

@@ -13,7 +13,7 @@ static const aoi_large_places no_places = {.room = {-INFINITY, -INFINITY, -INFIN
 
 bool aoi_larges_ready(aoi_space *s, uint32_t entity) {
     aoi_larges *l = &s->larges;
-    aoi_memory *m = &s->world.memory;
+    aoi_memory *m = &s->records.memory;
     return AOI_GROW_FILLED(m, l->of, l->of_cap, entity + (size_t)1, &(uint32_t){AOI_NONE}) &&
            AOI_GROW(m, l->records, l->record_cap, l->count + (size_t)1) &&
            AOI_GROW_FILLED(m, l->places, l->place_cap, l->count / 4 + (size_t)1, &no_places);
@@ -40,7 +40,7 @@ void aoi_large_moves(aoi_space *s, uint32_t entity, const double *to) {
 static void places_ready(aoi_space *s) {
     aoi_larges *l = &s->larges;
     for (uint32_t k = 0; k < l->count && l->moved; k++)
-        set_large_place(l, k, s->world.entities[l->records[k].entity].pos, 0);
+        set_large_place(l, k, s->records.entities[l->records[k].entity].pos, 0);
     l->moved = false;
 }
 
@@ -68,7 +68,7 @@ void aoi_larges_remove(aoi_space *s, uint32_t entity) {
 
 void aoi_larges_free(aoi_space *s) {
     aoi_larges *l = &s->larges;
-    aoi_memory *m = &s->world.memory;
+    aoi_memory *m = &s->records.memory;
     AOI_FREE(m, l->of, l->of_cap);
     AOI_FREE(m, l->records, l->record_cap);
     AOI_FREE(m, l->places, l->place_cap);
@@ -101,30 +101,30 @@ static inline unsigned meeting(const large_span *b, const aoi_large_places *p) {
 }
 
 void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi) {
-    aoi_world *w = &s->world;
+    aoi_records *r = &s->records;
     const aoi_larges *l = &s->larges;
     const large_span b = span_of(lo, hi, (double[2]){0, 0});
     uint32_t others = 0;
-    for (uint32_t i = 0; i < w->hit_count; i++)
-        if (!aoi_is_large(s, w->hits[i])) w->hits[others++] = w->hits[i];
-    w->hit_count = others;
+    for (uint32_t i = 0; i < r->hit_count; i++)
+        if (!aoi_is_large(s, r->hits[i])) r->hits[others++] = r->hits[i];
+    r->hit_count = others;
     places_ready(s);
     for (uint32_t k = 0; k < l->count; k += 4)
         for (unsigned bits = meeting(&b, l->places + k / 4); bits; bits &= bits - 1)
-            aoi_add_hit(w, l->records[k + (uint32_t)aoi_lanes_first(bits)].entity);
-    w->steps += l->count / 4;
+            aoi_add_hit(r, l->records[k + (uint32_t)aoi_lanes_first(bits)].entity);
+    r->steps += l->count / 4;
 }
 
 /* ---- candidates of moves ----------------------------------------------------------------------------------------- */
 
 static void add_large_pair(aoi_space *s, uint32_t node, uint32_t target) {
-    if (s->world.nodes[node].owner != target) aoi_add_candidate(&s->world, node, target);
+    if (s->records.nodes[node].owner != target) aoi_add_candidate(&s->records, node, target);
 }
 
 /* The targets around the way of a node, or around both ends of a long one. */
 static void add_pairs_of_node(aoi_space *s, uint32_t node, const double *from, const double *to) {
     const aoi_larges *l = &s->larges;
-    const double *reach = s->world.nodes[node].reach;
+    const double *reach = s->records.nodes[node].reach;
     const bool far = fabs(to[0] - from[0]) > reach[0] || fabs(to[1] - from[1]) > reach[1];
     const large_span is = span_of(far ? to : from, to, reach), was = far ? span_of(from, from, reach) : is;
     for (uint32_t k = 0; k < l->count; k += 4) {
@@ -132,77 +132,59 @@ static void add_pairs_of_node(aoi_space *s, uint32_t node, const double *from, c
         if (far) bits |= meeting(&was, l->places + k / 4);
         for (; bits; bits &= bits - 1) add_large_pair(s, node, l->records[k + (uint32_t)aoi_lanes_first(bits)].entity);
     }
-    s->world.steps += l->count / 4;
+    s->records.steps += l->count / 4;
 }
 
 /* The Chebyshev distance of its move in the batch, heights included, because the grid is queried with all axes; 0 if it
  * is no mover. */
 static double step_of(const aoi_space *s, uint32_t entity) {
-    return aoi_chebyshev(s->world.dims, aoi_position_before(&s->world, entity), s->world.entities[entity].pos);
+    return aoi_chebyshev(s->records.dims, aoi_position_before(&s->records, entity), s->records.entities[entity].pos);
 }
 
 /* Sets the hits to the nodes that the move of an entity may concern, if they have moved no farther than the slack. */
 static void find_around_move(aoi_space *s, uint32_t entity, const double *from, const double *to, double slack) {
-    bool solid = s->world.dims == 3 && (slack > 0 || from[2] != to[2]);
+    bool solid = s->records.dims == 3 && (slack > 0 || from[2] != to[2]);
     aoi_grid_target t = {from, to, aoi_extent_of(s, entity), slack, solid};
-    s->world.hit_count = 0;
+    s->records.hit_count = 0;
     aoi_grid_watchers(&s->index.grid, &t, false);
 }
 
 void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from, const double *to) {
-    const aoi_world *w = &s->world;
+    const aoi_records *r = &s->records;
     places_ready(s);
-    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (aoi_is_bounded(w->nodes + n)) add_pairs_of_node(s, n, from, to);
+    for (uint32_t n = r->entities[entity].nodes; n != AOI_NONE; n = r->nodes[n].next)
+        if (aoi_is_bounded(r->nodes + n)) add_pairs_of_node(s, n, from, to);
     if (!aoi_is_large(s, entity)) return;
     find_around_move(s, entity, from, to, 0);
-    for (uint32_t i = 0; i < w->hit_count; i++) add_large_pair(s, w->hits[i], entity);
+    for (uint32_t i = 0; i < r->hit_count; i++) add_large_pair(s, r->hits[i], entity);
 }
 
 /* Called with all movers in place.  Each large entity finds the nodes around it that moved within the slack; nodes that
  * moved farther find their targets themselves. */
 void aoi_add_large_changes(aoi_space *s) {
-    aoi_world *w = &s->world;
+    aoi_records *r = &s->records;
     aoi_larges *l = &s->larges;
     double slack = fmin(s->index.grid.points.side / SLACK_SHARE, s->moves.farthest);
     for (uint32_t k = 0; k < l->count && s->moves.farthest > slack; k++) {
         const uint32_t e = l->records[k].entity;
-        set_large_place(l, k, w->entities[e].pos, step_of(s, e));
+        set_large_place(l, k, r->entities[e].pos, step_of(s, e));
     }
     l->moved = true;
-    for (uint32_t i = 0; i < w->mover_count && s->moves.farthest > slack; i++) {
-        uint32_t e = w->movers[i];
+    for (uint32_t i = 0; i < r->mover_count && s->moves.farthest > slack; i++) {
+        uint32_t e = r->movers[i];
         if (!(step_of(s, e) > slack)) continue;
-        for (uint32_t n = w->entities[e].nodes; n != AOI_NONE; n = w->nodes[n].next)
-            if (aoi_is_bounded(w->nodes + n)) add_pairs_of_node(s, n, aoi_mover_end(w, i), w->entities[e].pos);
+        for (uint32_t n = r->entities[e].nodes; n != AOI_NONE; n = r->nodes[n].next)
+            if (aoi_is_bounded(r->nodes + n)) add_pairs_of_node(s, n, aoi_mover_end(r, i), r->entities[e].pos);
     }
     for (uint32_t k = 0; k < l->count; k++) {
         uint32_t target = l->records[k].entity;
-        bool stands = w->entities[target].mover == AOI_NONE;
-        find_around_move(s, target, aoi_position_before(w, target), w->entities[target].pos, slack);
-        for (uint32_t i = 0; i < w->hit_count; i++) {
-            const aoi_node_record *n = w->nodes + w->hits[i];
+        bool stands = r->entities[target].mover == AOI_NONE;
+        find_around_move(s, target, aoi_position_before(r, target), r->entities[target].pos, slack);
+        for (uint32_t i = 0; i < r->hit_count; i++) {
+            const aoi_node_record *n = r->nodes + r->hits[i];
             uint32_t owner = n->owner;
-            bool changes = !stands || w->entities[owner].mover != AOI_NONE || (n->flags & AOI_NODE_TURNED);
-            if (changes && !(step_of(s, owner) > slack)) add_large_pair(s, w->hits[i], target);
+            bool changes = !stands || r->entities[owner].mover != AOI_NONE || (n->flags & AOI_NODE_TURNED);
+            if (changes && !(step_of(s, owner) > slack)) add_large_pair(s, r->hits[i], target);
         }
     }
-}
-
-/* ---- the invariants ---------------------------------------------------------------------------------------------- */
-
-const char *aoi_check_looks(aoi_space *s) {
-    const aoi_larges *l = &s->larges;
-    places_ready(s);
-    for (uint32_t i = 0; i < l->count; i++) {
-        const aoi_large *r = l->records + i;
-        if (r->entity >= l->of_cap || l->of[r->entity] != i || !aoi_is_live(s->world.entities[r->entity].generation))
-            return "an extent is of an entity that is gone";
-        if (s->world.entities[r->entity].kind != 0) return "a large entity has a kind for the index";
-        const aoi_large_places was = l->places[i / 4], *is = l->places + i / 4;
-        set_large_place(&s->larges, i, s->world.entities[r->entity].pos, 0); /* 0 and -0 are one place */
-        if (was.x[i % 4] != is->x[i % 4] || was.y[i % 4] != is->y[i % 4] || was.room[i % 4] != is->room[i % 4])
-            return "a large entity stands elsewhere";
-    }
-    return NULL;
 }

@@ -6,36 +6,36 @@
 /* ---- one place --------------------------------------------------------------------------------------------------- */
 
 /* Writes the hits in an area around a place, of any kind if the mask is 0; returns how many. */
-AOI_INLINE size_t hits_in(const aoi_world *w, const aoi_area_state *is, int shape, const double *at, int64_t *out) {
+AOI_INLINE size_t hits_in(const aoi_records *r, const aoi_area_state *is, int shape, const double *at, int64_t *out) {
     size_t n = 0;
-    for (uint32_t i = 0; i < w->hit_count; i++) { /* unpredictable: each is written, and kept if inside */
-        const aoi_entity_record *t = w->entities + w->hits[i];
+    for (uint32_t i = 0; i < r->hit_count; i++) { /* unpredictable: each is written, and kept if inside */
+        const aoi_entity_record *t = r->entities + r->hits[i];
         out[n] = t->id;
-        n += aoi_near_holds(w->dims, shape, is, at, t->pos) & (!is->mask || (t->kind & is->mask));
+        n += aoi_near_holds(r->dims, shape, is, at, t->pos) & (!is->mask || (t->kind & is->mask));
     }
     return n;
 }
 
 /* The same if targets may be large, or the area has layers. */
 static size_t hits_by_looks(const aoi_space *s, const aoi_area_state *is, const double *at, int64_t *out) {
-    const aoi_world *w = &s->world;
+    const aoi_records *r = &s->records;
     size_t n = 0;
-    for (uint32_t i = 0; i < w->hit_count; i++) {
-        const aoi_entity_record *t = w->entities + w->hits[i];
-        aoi_looks looks = aoi_looks_of(s, w->hits[i]);
+    for (uint32_t i = 0; i < r->hit_count; i++) {
+        const aoi_entity_record *t = r->entities + r->hits[i];
+        aoi_looks looks = aoi_looks_of(s, r->hits[i]);
         bool counts = (!is->mask || (looks.kind & is->mask)) && (!is->layered || (looks.layers & is->layers));
-        if (counts && aoi_state_zone(s, is, at, w->hits[i]) == AOI_INSIDE) out[n++] = t->id;
+        if (counts && aoi_state_zone(s, is, at, r->hits[i]) == AOI_INSIDE) out[n++] = t->id;
     }
     return n;
 }
 
 size_t aoi_near_answer(const aoi_space *s, const aoi_area_state *is, const double *pos, int64_t *out) {
-    const aoi_world *w = &s->world;
-    double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* the rule reads three */
+    const aoi_records *r = &s->records;
+    double at[3] = {pos[0], pos[1], r->dims == 3 ? pos[2] : 0}; /* the rule reads three */
     if (aoi_near_needs_looks(s, is)) return hits_by_looks(s, is, at, out);
-    if (is->shape == AOI_SQUARE) return hits_in(w, is, AOI_SQUARE, at, out);
-    if (is->shape == AOI_CIRCLE) return hits_in(w, is, AOI_CIRCLE, at, out);
-    return hits_in(w, is, is->shape, at, out);
+    if (is->shape == AOI_SQUARE) return hits_in(r, is, AOI_SQUARE, at, out);
+    if (is->shape == AOI_CIRCLE) return hits_in(r, is, AOI_CIRCLE, at, out);
+    return hits_in(r, is, is->shape, at, out);
 }
 
 void aoi_near_reach(const aoi_area_state *is, double *reach) {
@@ -45,14 +45,14 @@ void aoi_near_reach(const aoi_area_state *is, double *reach) {
 }
 
 int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_t **ids, size_t *count) {
-    aoi_world *w = &s->world;
+    aoi_records *r = &s->records;
     aoi_area_state is;
     double reach[2];
-    if (!aoi_is_place(s, pos) || aoi_area_fault(w->dims, area) || area->outside) return AOI_EVALUE;
-    if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, area, &is)) return AOI_ENOMEM;
+    if (!aoi_is_place(s, pos) || aoi_area_fault(r->dims, area) || area->outside) return AOI_EVALUE;
+    if (!aoi_settle(s) || !aoi_area_borrow(r, area, &is)) return AOI_ENOMEM;
     aoi_near_reach(&is, reach);
     aoi_find_targets(s, pos, reach);
-    if (!aoi_answer_ready(s, w->hit_count, false)) return AOI_ENOMEM;
+    if (!aoi_answer_ready(s, r->hit_count, false)) return AOI_ENOMEM;
     s->answer_count = (uint32_t)aoi_near_answer(s, &is, pos, s->ids_out);
     return aoi_give(s, ids, count);
 }
@@ -88,13 +88,13 @@ static void keep_first(aoi_ranked *heap, size_t *count, size_t n, aoi_ranked r) 
 
 /* Keeps the first n of s->ranked and the hits by distance, filtered by kind; false when memory is refused. */
 static bool rank_hits(aoi_space *s, const double *pos, size_t n, const aoi_nearest_only *o, size_t *found) {
-    const aoi_world *w = &s->world;
-    size_t most = *found + w->hit_count < n ? *found + w->hit_count : n;
-    if (w->failed || !AOI_GROW(&s->world.memory, s->ranked, s->ranked_cap, most)) return false;
-    for (uint32_t i = 0; i < w->hit_count; i++) {
-        const aoi_entity_record *t = w->entities + w->hits[i];
-        double d2 = aoi_distance2(w->dims, pos, t->pos);
-        if ((o->mask && !(aoi_kind_of(s, w->hits[i]) & o->mask)) || !(d2 <= o->radius * o->radius)) continue;
+    const aoi_records *r = &s->records;
+    size_t most = *found + r->hit_count < n ? *found + r->hit_count : n;
+    if (r->failed || !AOI_GROW(&s->records.memory, s->ranked, s->ranked_cap, most)) return false;
+    for (uint32_t i = 0; i < r->hit_count; i++) {
+        const aoi_entity_record *t = r->entities + r->hits[i];
+        double d2 = aoi_distance2(r->dims, pos, t->pos);
+        if ((o->mask && !(aoi_kind_of(s, r->hits[i]) & o->mask)) || !(d2 <= o->radius * o->radius)) continue;
         if (d2 < o->least * o->least || (o->except && t->id == *o->except)) continue;
         if (*found < n || d2 <= s->ranked[0].by) keep_first(s->ranked, found, n, (aoi_ranked){d2, t->id});
     }
@@ -109,16 +109,16 @@ static bool is_past(const aoi_space *s, double distance, size_t n, double radius
 /* Searches growing squares, which find a crowd around the place at once, then cell by cell by distance, for far or rare
  * entities.  Returns false when memory is refused. */
 static bool find_nearest(aoi_space *s, const double *pos, size_t n, const aoi_nearest_only *o, size_t *found) {
-    aoi_world *w = &s->world;
+    aoi_records *r = &s->records;
     aoi_grid *g = &s->index.grid;
     const double radius = o->radius;
     double within = s->last_nearest > 0 ? s->last_nearest : 2; /* the last answer predicts this one */
-    for (; !aoi_grid_is_far(g, within); within *= w->hit_count ? 2 : 4) {
+    for (; !aoi_grid_is_far(g, within); within *= r->hit_count ? 2 : 4) {
         double reach = fmin(within, aoi_outer_extent(AOI_CIRCLE, radius)), sure = within * (1 - 0x1p-40);
         *found = 0;
         aoi_find_targets(s, pos, (double[2]){reach, reach});
         if (!rank_hits(s, pos, n, o, found)) return false;
-        if (w->hit_count != w->entity_count && !is_past(s, sure * sure, n, radius, *found)) continue;
+        if (r->hit_count != r->entity_count && !is_past(s, sure * sure, n, radius, *found)) continue;
         s->last_nearest = within;
         return true;
     }
@@ -126,7 +126,7 @@ static bool find_nearest(aoi_space *s, const double *pos, size_t n, const aoi_ne
     if (!aoi_grid_begin_outward(g, pos)) return false;
     for (double next; (next = aoi_grid_step_outward(g, pos)) < INFINITY && !is_past(s, next, n, radius, *found);)
         if (!rank_hits(s, pos, n, o, found)) return false;
-    return !w->failed;
+    return !r->failed;
 }
 
 static bool is_nearest_radius(double v) {
@@ -143,7 +143,7 @@ int aoi_nearest_of(aoi_space *s, const double *pos, size_t n, const aoi_nearest_
     size_t found = 0;
     if (!aoi_is_place(s, pos) || !is_nearest_radius(only->radius) || !is_nearest_radius(only->least)) return AOI_EVALUE;
     if (!aoi_settle(s)) return AOI_ENOMEM;
-    if (n && !find_nearest(s, pos, n, only, &found)) s->world.failed = true;
+    if (n && !find_nearest(s, pos, n, only, &found)) s->records.failed = true;
     if (!aoi_answer_ready(s, found, false)) return AOI_ENOMEM;
     if (found) qsort(s->ranked, found, sizeof *s->ranked, aoi_by_rank);
     for (size_t i = 0; i < found; i++) s->ids_out[s->answer_count++] = s->ranked[i].id;

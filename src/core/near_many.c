@@ -38,13 +38,13 @@ void aoi_near_clear(aoi_memory *m, aoi_near_scratch *n) {
     AOI_CLEAR(m, n->item_ids, n->item_id_cap);
     AOI_CLEAR(m, n->found, n->found_cap);
     AOI_CLEAR(m, n->ends, n->end_cap);
-    aoi_index_free(m, &n->squares);
+    aoi_hash_index_free(m, &n->squares);
 }
 
 double *aoi_coordinate_buffer(aoi_space *s, size_t n) {
     aoi_near_scratch *t = &s->near;
-    return AOI_GROW(&s->world.memory, t->coordinates, t->coordinate_cap, n * (size_t)s->world.dims) ? t->coordinates
-                                                                                                    : NULL;
+    return AOI_GROW(&s->records.memory, t->coordinates, t->coordinate_cap, n * (size_t)s->records.dims) ? t->coordinates
+                                                                                                        : NULL;
 }
 
 /* The group of a square, made if it is missing; AOI_NONE: memory is refused.  alone: the place gets a group of its own,
@@ -52,12 +52,12 @@ double *aoi_coordinate_buffer(aoi_space *s, size_t n) {
 static uint32_t group_of(aoi_space *s, int32_t cx, int32_t cy, bool alone) {
     aoi_near_scratch *t = &s->near;
     uint32_t hash = aoi_cell_hash(cx, cy), seek = AOI_SEEK, i;
-    while (!alone && (i = aoi_index_next(&t->squares, hash, &seek)) != AOI_NONE)
+    while (!alone && (i = aoi_hash_index_next(&t->squares, hash, &seek)) != AOI_NONE)
         if (t->groups[i].cx == cx && t->groups[i].cy == cy) return i;
-    if (!AOI_GROW(&s->world.memory, t->groups, t->group_cap, t->group_count + (size_t)1) ||
-        !aoi_index_reserve(&s->world.memory, &t->squares, t->squares.count + (size_t)1))
+    if (!AOI_GROW(&s->records.memory, t->groups, t->group_cap, t->group_count + (size_t)1) ||
+        !aoi_hash_index_reserve(&s->records.memory, &t->squares, t->squares.count + (size_t)1))
         return AOI_NONE;
-    if (!alone) aoi_index_add(&t->squares, hash, t->group_count);
+    if (!alone) aoi_hash_index_add(&t->squares, hash, t->group_count);
     t->groups[t->group_count] = (aoi_question_group){cx, cy, 0, 0, {INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
     return t->group_count++;
 }
@@ -67,9 +67,9 @@ static bool group_places(aoi_space *s, const double *at, size_t n, const double 
     aoi_near_scratch *t = &s->near;
     double side = 16 * fmax(reach[0], reach[1]), inverse = 1 / (side > 1e-300 ? side : 1);
     uint32_t first = 0;
-    aoi_index_free(&s->world.memory, &t->squares);
+    aoi_hash_index_free(&s->records.memory, &t->squares);
     t->group_count = 0;
-    for (size_t i = 0; i < n; i++, at += s->world.dims) {
+    for (size_t i = 0; i < n; i++, at += s->records.dims) {
         int32_t cx = aoi_cell_number(at[0], inverse), cy = aoi_cell_number(at[1], inverse);
         bool far = abs(cx) >= AOI_CELL_MOST || abs(cy) >= AOI_CELL_MOST;
         uint32_t group = group_of(s, cx, cy, far && reach[0] <= DBL_MAX);
@@ -118,18 +118,18 @@ static inline int near_square(const near_group *g, int a, int units) {
 
 /* Collects the items in the box behind room for as many; false: memory is refused. */
 static bool gather_items(aoi_space *s, near_group *g, uint64_t mask) {
-    aoi_world *w = &s->world;
+    aoi_records *r = &s->records;
     aoi_near_scratch *t = &s->near;
     aoi_find_in_box(s, g->lo, g->hi);
-    size_t most = w->hit_count;
-    if (w->failed || !AOI_GROW(&w->memory, t->items, t->item_cap, 2 * most + 1) ||
-        !AOI_GROW(&w->memory, t->item_ids, t->item_id_cap, most + NEAR_LANES + 1) ||
-        !AOI_GROW(&w->memory, t->columns, t->column_cap, 3 * most + 2 * (size_t)NEAR_LANES))
+    size_t most = r->hit_count;
+    if (r->failed || !AOI_GROW(&r->memory, t->items, t->item_cap, 2 * most + 1) ||
+        !AOI_GROW(&r->memory, t->item_ids, t->item_id_cap, most + NEAR_LANES + 1) ||
+        !AOI_GROW(&r->memory, t->columns, t->column_cap, 3 * most + 2 * (size_t)NEAR_LANES))
         return false;
     aoi_item *out = t->items + most;
     g->count = 0;
-    for (uint32_t i = 0; i < w->hit_count; i++) {
-        const aoi_entity_record *e = w->entities + w->hits[i];
+    for (uint32_t i = 0; i < r->hit_count; i++) {
+        const aoi_entity_record *e = r->entities + r->hits[i];
         const double *p = e->pos;
         out[g->count] = (aoi_item){{p[0], p[1], p[2]}, e->id};
         g->count += (g->lo[0] <= p[0]) & (p[0] <= g->hi[0]) & (g->lo[1] <= p[1]) & (p[1] <= g->hi[1]) &
@@ -160,7 +160,7 @@ static void measure_group(near_group *g, const aoi_area_state *is, int dims, con
 /* Sorts the items by square (a counting sort). */
 static void sort_items(aoi_space *s, near_group *g) {
     aoi_near_scratch *t = &s->near;
-    size_t most = s->world.hit_count;
+    size_t most = s->records.hit_count;
     uint32_t squares = (uint32_t)(g->squares[0] * g->squares[1]), *first = g->first;
     const aoi_item *in = t->items + most;
     uint16_t *x = t->columns, *y = x + most + NEAR_LANES, *square = y + most + NEAR_LANES;
@@ -264,7 +264,7 @@ AOI_INLINE bool answer_group(aoi_space *s, const aoi_area_state *is, int dims, i
                              const uint32_t *i, uint32_t n, const near_group *g, size_t *found) {
     aoi_near_scratch *t = &s->near;
     for (const uint32_t *end = i + n; i < end; i++) {
-        if (!AOI_GROW(&s->world.memory, t->found, t->found_cap, *found + g->count + NEAR_LANES)) return false;
+        if (!AOI_GROW(&s->records.memory, t->found, t->found_cap, *found + g->count + NEAR_LANES)) return false;
         AOI_PREFETCH(at + i[NEAR_AHEAD] * (size_t)dims);
         AOI_PREFETCH(t->places + i[NEAR_AHEAD]);
         size_t count = answer_place(g, t->items, is, dims, shape, at + *i * (size_t)dims, t->found + *found);
@@ -277,7 +277,7 @@ AOI_INLINE bool answer_group(aoi_space *s, const aoi_area_state *is, int dims, i
 
 static bool answer_by_shape(aoi_space *s, const aoi_area_state *is, const double *at, const uint32_t *i, uint32_t n,
                             const near_group *g, size_t *found) {
-    int dims = s->world.dims;
+    int dims = s->records.dims;
     if (is->shape == AOI_SQUARE && dims == 2) return answer_group(s, is, 2, AOI_SQUARE, at, i, n, g, found);
     if (is->shape == AOI_CIRCLE && dims == 2) return answer_group(s, is, 2, AOI_CIRCLE, at, i, n, g, found);
     return answer_group(s, is, dims, is->shape, at, i, n, g, found);
@@ -286,10 +286,10 @@ static bool answer_by_shape(aoi_space *s, const aoi_area_state *is, const double
 /* Answers one place by itself, like aoi_near. */
 static bool answer_alone(aoi_space *s, const aoi_area_state *is, const double *p, aoi_question *q, const double *reach,
                          size_t *found) {
-    const aoi_world *w = &s->world;
+    const aoi_records *r = &s->records;
     aoi_near_scratch *t = &s->near;
     aoi_find_targets(s, p, reach);
-    if (w->failed || !AOI_GROW(&s->world.memory, t->found, t->found_cap, *found + w->hit_count + 1)) return false;
+    if (r->failed || !AOI_GROW(&s->records.memory, t->found, t->found_cap, *found + r->hit_count + 1)) return false;
     q->start = *found;
     q->count = (uint32_t)aoi_near_answer(s, is, p, t->found + *found);
     *found += q->count;
@@ -310,13 +310,13 @@ static bool answer_together(aoi_space *s, const aoi_area_state *is, const double
     near_group g;
     if (aoi_near_needs_looks(s, is) || !is_crowded(q, reach)) {
         for (const uint32_t *end = i + q->count; i < end; i++)
-            if (!answer_alone(s, is, at + *i * (size_t)s->world.dims, t->places + *i, reach, found)) return false;
+            if (!answer_alone(s, is, at + *i * (size_t)s->records.dims, t->places + *i, reach, found)) return false;
         return true;
     }
     memcpy(g.lo, q->lo, sizeof g.lo);
     memcpy(g.hi, q->hi, sizeof g.hi);
     if (!gather_items(s, &g, is->mask)) return false;
-    measure_group(&g, is, s->world.dims, reach);
+    measure_group(&g, is, s->records.dims, reach);
     sort_items(s, &g);
     return answer_by_shape(s, is, at, i, q->count, &g, found);
 }
@@ -344,20 +344,20 @@ static bool answer_places(aoi_space *s, const aoi_area_state *is, const double *
 
 int aoi_near_many(aoi_space *s, const double *places, size_t n, const aoi_area *area, const int64_t **ids,
                   const uint32_t **ends, size_t *count) {
-    aoi_world *w = &s->world;
+    aoi_records *r = &s->records;
     aoi_near_scratch *t = &s->near;
     aoi_area_state is;
     double reach[2];
-    if (aoi_area_fault(w->dims, area) || area->outside || n >= AOI_NONE) return AOI_EVALUE;
+    if (aoi_area_fault(r->dims, area) || area->outside || n >= AOI_NONE) return AOI_EVALUE;
     for (size_t i = 0; i < n; i++)
-        if (!aoi_is_place(s, places + i * (size_t)w->dims)) return AOI_EVALUE;
-    if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, area, &is)) return AOI_ENOMEM;
+        if (!aoi_is_place(s, places + i * (size_t)r->dims)) return AOI_EVALUE;
+    if (!aoi_settle(s) || !aoi_area_borrow(r, area, &is)) return AOI_ENOMEM;
     aoi_near_reach(&is, reach);
-    bool done = AOI_GROW(&w->memory, t->places, t->place_cap, n) &&
-                AOI_GROW(&w->memory, t->order, t->order_cap, n + NEAR_AHEAD) &&
-                AOI_GROW(&w->memory, t->ends, t->end_cap, n) && group_places(s, places, n, reach) &&
+    bool done = AOI_GROW(&r->memory, t->places, t->place_cap, n) &&
+                AOI_GROW(&r->memory, t->order, t->order_cap, n + NEAR_AHEAD) &&
+                AOI_GROW(&r->memory, t->ends, t->end_cap, n) && group_places(s, places, n, reach) &&
                 answer_places(s, &is, places, n, reach);
-    w->failed = false;
+    r->failed = false;
     if (!done) return AOI_ENOMEM;
     *ends = t->ends;
     return aoi_give(s, ids, count);

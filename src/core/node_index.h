@@ -14,20 +14,17 @@
 enum { AOI_FEW_NODES = 16 }; /* the longest chain that is walked */
 
 typedef struct aoi_node_index {
-    aoi_index by_id;
+    aoi_hash_index by_id;
     uint32_t *before;
     uint32_t before_cap;
 } aoi_node_index;
 
-uint32_t aoi_node_of(const aoi_world *w, const aoi_node_index *x, uint32_t owner, int64_t id);
+uint32_t aoi_node_of(const aoi_records *r, const aoi_node_index *x, uint32_t owner, int64_t id);
 
 /* Room for one more node of the owner, in this slot; false when memory is refused. */
-bool aoi_chain_reserve(aoi_world *w, aoi_node_index *x, uint32_t owner, uint32_t node);
-void aoi_chain_add(aoi_world *w, aoi_node_index *x, uint32_t node); /* at the front; `next` is set */
-void aoi_chain_remove(aoi_world *w, aoi_node_index *x, uint32_t node);
+bool aoi_chain_reserve(aoi_records *r, aoi_node_index *x, uint32_t owner, uint32_t node);
+void aoi_chain_add(aoi_records *r, aoi_node_index *x, uint32_t node); /* at the front; `next` is set */
+void aoi_chain_remove(aoi_records *r, aoi_node_index *x, uint32_t node);
 void aoi_node_index_free(aoi_memory *m, aoi_node_index *x);
-
-/* Whether the owner's chain and the index agree; adds the nodes that are in the index to *count. */
-bool aoi_chain_is_sound(const aoi_world *w, const aoi_node_index *x, uint32_t owner, uint32_t *count);
 
 #endif

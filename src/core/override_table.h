@@ -29,8 +29,8 @@ static inline int aoi_how_of(const aoi_override_record *r) {
 typedef struct aoi_override_table {
     aoi_override_record *records;
     uint32_t cap, top, unused;
-    aoi_index pairs;                      /* records by pair */
-    aoi_index heads[AOI_OVERRIDE_CHAINS]; /* first records by node and by target */
+    aoi_hash_index pairs;                      /* records by pair */
+    aoi_hash_index heads[AOI_OVERRIDE_CHAINS]; /* first records by node and by target */
 } aoi_override_table;
 
 void aoi_overrides_open(aoi_override_table *t);
@@ -50,6 +50,5 @@ const aoi_override_record *aoi_overrides_first(const aoi_override_table *t, int 
 const aoi_override_record *aoi_overrides_next(const aoi_override_table *t, int chain, const aoi_override_record *r);
 /* Removes all of a node, or of a target; frees the table with the last one. */
 void aoi_overrides_drop(aoi_memory *m, aoi_override_table *t, int chain, uint32_t slot);
-const char *aoi_overrides_check(const aoi_override_table *t);
 
 #endif

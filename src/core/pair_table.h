@@ -15,10 +15,6 @@
 #define AOI_PAIR_CHANGED UINT32_C(0x80000000)
 #define AOI_PAIR_REPORTED UINT32_C(0x40000000) /* in a table of its own; ids of targets are less */
 
-static inline uint64_t aoi_pair_key(uint32_t node, uint32_t target) {
-    return (uint64_t)node << 32 | target;
-}
-
 static inline uint32_t aoi_pair_table_hash(uint32_t node, uint32_t target) {
     return node * UINT32_C(0x9E3779B9) ^ aoi_hash64(target);
 }
@@ -27,18 +23,18 @@ static inline uint32_t aoi_pair_table_node(uint32_t hash, uint32_t target) {
     return (hash ^ aoi_hash64(target)) * UINT32_C(0x144CBC89); /* the inverse factor */
 }
 
-static inline bool aoi_pair_table_has(const aoi_index *p, uint32_t node, uint32_t target) {
-    return aoi_index_seek(p, aoi_pair_table_hash(node, target), target) != AOI_NONE;
+static inline bool aoi_pair_table_has(const aoi_hash_index *p, uint32_t node, uint32_t target) {
+    return aoi_hash_index_seek(p, aoi_pair_table_hash(node, target), target) != AOI_NONE;
 }
 
 /* A new pair; room is reserved. */
-static inline void aoi_pair_table_add(aoi_index *p, uint32_t node, uint32_t target) {
-    aoi_index_add(p, aoi_pair_table_hash(node, target), target);
+static inline void aoi_pair_table_add(aoi_hash_index *p, uint32_t node, uint32_t target) {
+    aoi_hash_index_add(p, aoi_pair_table_hash(node, target), target);
 }
 
 /* False: not in it. */
-static inline bool aoi_pair_table_remove(aoi_index *p, uint32_t node, uint32_t target) {
-    return aoi_index_remove(p, aoi_pair_table_hash(node, target), target);
+static inline bool aoi_pair_table_remove(aoi_hash_index *p, uint32_t node, uint32_t target) {
+    return aoi_hash_index_remove(p, aoi_pair_table_hash(node, target), target);
 }
 
 #endif

@@ -29,7 +29,7 @@ enum {
 
 typedef struct aoi_part {
     uint8_t kind;
-    uint32_t layer;           /* parts of similar sides; in a tree the depth */
+    uint32_t level;           /* parts of similar sides; in a tree the depth */
     double lo[2], hi[2];      /* may be infinite */
     uint32_t entities, nodes; /* counts; of a tile the points and edges in its lists */
 } aoi_part;

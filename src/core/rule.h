@@ -35,6 +35,12 @@ static inline bool aoi_in_box(int dims, const double *w, const double *t, double
     return dims < 3 ? flat : flat & (aoi_in_side(w[2], t[2], r) != 0);
 }
 
+/* The same in the box of a square or box without a margin: what the rule says of them. */
+static inline bool aoi_in_plain_box(const aoi_records *records, uint32_t node, const double *w, const double *t) {
+    bool flat = !aoi_lanes_outside(w, t, records->nodes[node].reach);
+    return records->dims < 3 ? flat : flat & (aoi_in_side(w[2], t[2], aoi_height_of(records, node)) != 0);
+}
+
 static inline double aoi_distance2(int dims, const double *w, const double *t) {
     double dx = t[0] - w[0], dy = t[1] - w[1];
     AOI_PRODUCT xx = dx * dx, yy = dy * dy;

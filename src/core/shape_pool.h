@@ -12,9 +12,8 @@
 #include "core/shapes.h"
 
 /* The state of a valid area; its block, if it needs one, is in the pool.  False when memory is refused. */
-bool aoi_area_resolve(aoi_world *w, const aoi_area *a, aoi_area_state *out);
-void aoi_shape_drop(aoi_world *w, aoi_shape *p); /* ends one use; NULL is harmless */
-void aoi_shapes_free(aoi_world *w);              /* when all have been dropped */
-const char *aoi_shapes_check(const aoi_world *w);
+bool aoi_area_resolve(aoi_records *r, const aoi_area *a, aoi_area_state *out);
+void aoi_shape_drop(aoi_records *r, aoi_shape *p); /* ends one use; NULL is harmless */
+void aoi_shapes_free(aoi_records *r);              /* when all have been dropped */
 
 #endif

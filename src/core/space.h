@@ -8,10 +8,11 @@
  *   movers.c      moves that are judged together; the repair of an index whose batch was refused
  *   batch.c       many at once
  *   visibility.c  pairs before and after a change -> events and memories of pairs
+ *   crossing.c    pairs that meet only on the way
  *   events.c      taking events
- *   layers.c      nodes whose events go to layers in C
+ *   plugins.c     nodes whose events go to src/sync/ or src/sight/
  *     query.c       questions; sweep.c the question of a moving ball
- *   check.c       every invariant, and brute force
+ *   check.c       brute force
  *
  * Every change goes through the same steps:
  *
@@ -27,14 +28,15 @@
 #define AOI_SPACE_H
 
 #include "core/broad_phase.h"
+#include "core/crossing.h"
 #include "core/event_queue.h"
 #include "core/journal_hook.h"
-#include "core/layer_hook.h"
 #include "core/looks.h"
 #include "core/node_index.h"
 #include "core/observer_hook.h"
 #include "core/override_table.h"
 #include "core/pair_table.h"
+#include "core/plugin_hook.h"
 #include "core/rule.h"
 #include "core/shape_pool.h"
 
@@ -81,12 +83,6 @@ typedef struct aoi_frame { /* what a tick judges together: see tick/choose.c */
     uint32_t usual;     /* the first node of one of the carriers of the usual areas, or AOI_NONE */
 } aoi_frame;
 
-typedef struct aoi_change { /* a pair whose zone a tick has changed */
-    uint32_t node, target;
-    uint8_t before, after; /* aoi_zone */
-    uint8_t mutual;        /* not 0: `node` is an entity, and the change is of this node, from 1 on, of either */
-} aoi_change;
-
 typedef struct aoi_ranked { /* an entity and its sort key: a squared distance, or its x */
     double by;
     int64_t id; /* or its slot */
@@ -100,17 +96,17 @@ typedef struct aoi_near_scratch { /* of aoi_near_many */
     struct aoi_item *items; /* of one group of places */
     uint16_t *columns;      /* of the items */
     int64_t *item_ids;
-    int64_t *found;    /* group by group */
-    uint32_t *ends;    /* of each place's answer among all */
-    aoi_index squares; /* of groups */
+    int64_t *found;         /* group by group */
+    uint32_t *ends;         /* of each place's answer among all */
+    aoi_hash_index squares; /* of groups */
     uint32_t coordinate_cap, place_cap, group_cap, group_count, order_cap, item_cap, column_cap, item_id_cap, found_cap,
         end_cap;
 } aoi_near_scratch;
 
 struct aoi_space {
-    aoi_world world;
+    aoi_records records;
     aoi_broad_phase index;
-    aoi_index ids;         /* entity slots by id */
+    aoi_hash_index ids;    /* entity slots by id */
     aoi_node_index chains; /* the nodes of each entity */
     uint32_t node_count;
     uint32_t unused_entity, unused_node;         /* chains of free slots */
@@ -120,8 +116,9 @@ struct aoi_space {
     uint32_t unbounded_positional;               /* count of those that do not see everything */
     double cell;                                 /* the hint, as it was given */
     bool deferred;
-    uint16_t because; /* while entities leave: 1 + the reason */
-    aoi_travel moves; /* while movers are judged together, of these alone */
+    uint16_t because;          /* while entities leave: 1 + the reason */
+    const uint64_t *relayered; /* while entities and their passengers get these layers */
+    aoi_travel moves;          /* while movers are judged together, of these alone */
     aoi_frame frame;
     uint32_t joined;  /* movers that are judged together */
     uint32_t *turned; /* nodes that have turned; they are judged with the movers */
@@ -131,9 +128,9 @@ struct aoi_space {
     aoi_event_queue queue;
     uint32_t *outside_nodes; /* those that see what is outside of their areas */
     uint32_t outside_cap, outside_count;
-    aoi_index kept;         /* pairs that areas hold in the zone BETWEEN, and those marked AOI_PAIR_CHANGED */
-    aoi_index reported;     /* pairs that nodes of no layer have reported as seen, if AOI_WITNESS */
-    aoi_candidate *changed; /* what may be marked, in a deferred space */
+    aoi_hash_index kept;     /* pairs that areas hold in the zone BETWEEN, and those marked AOI_PAIR_CHANGED */
+    aoi_hash_index reported; /* pairs that nodes of no plugin have reported as seen, if AOI_WITNESS */
+    aoi_candidate *changed;  /* what may be marked, in a deferred space */
     uint32_t changed_cap, changed_count;
     aoi_override_table overrides;
     uint64_t *entity_layers, *node_layers; /* NULL, or shorter than the records: the rest is on the first layer */
@@ -141,14 +138,15 @@ struct aoi_space {
     char **labels; /* by slot of a node, or NULL */
     uint32_t label_cap;
     aoi_larges larges;
+    aoi_crossings crossings;
     aoi_seat *seats; /* NULL: nothing is attached */
     uint32_t seat_cap, attached;
-    aoi_layer *layers;                                    /* chain of the open ones */
+    aoi_plugin *plugins;                                  /* chain of the open ones */
     uint32_t sync_count;                                  /* synchronisers ever opened */
     uint64_t state_changes;                               /* of fields of entities */
     aoi_journal *journal;                                 /* the one that records this space, or NULL */
     aoi_observer *observers;                              /* chain of the open ones */
-    aoi_sighting *sightings;                              /* of nodes of layers, not applied yet */
+    aoi_sighting *sightings;                              /* of nodes of plugins, not applied yet */
     uint32_t sighting_cap, sighting_count, sighting_call; /* call: the first of the present call */
     aoi_pair_undo *undo;
     uint32_t undo_cap, undo_count;
@@ -175,16 +173,16 @@ aoi_memory aoi_memory_from(aoi_alloc alloc, void *ud); /* realloc and free witho
 
 /* The position of an entity for the host; that of a waiting mover is not in the index yet. */
 static inline const double *aoi_position_now(const aoi_space *s, uint32_t entity) {
-    const aoi_entity_record *e = s->world.entities + entity;
-    bool waits = e->mover != AOI_NONE && e->mover >= s->world.moved;
-    return waits ? aoi_mover_end(&s->world, e->mover) : e->pos;
+    const aoi_entity_record *e = s->records.entities + entity;
+    bool waits = e->mover != AOI_NONE && e->mover >= s->records.moved;
+    return waits ? aoi_mover_end(&s->records, e->mover) : e->pos;
 }
 
 static inline void aoi_place(aoi_space *s, uint32_t entity, const double *pos) {
-    double *at = s->world.entities[entity].pos;
+    double *at = s->records.entities[entity].pos;
     at[0] = pos[0];
     at[1] = pos[1];
-    if (s->world.dims == 3) at[2] = pos[2];
+    if (s->records.dims == 3) at[2] = pos[2];
 }
 
 /* Empty bounds: there are no movers. */
@@ -214,7 +212,7 @@ void aoi_mask_changed(aoi_space *s, uint32_t node);    /* or its first exception
 void aoi_release_node(aoi_space *s, uint32_t node);    /* a dead node whose last event is gone */
 bool aoi_report_all(aoi_space *s);                     /* a loaded space: what nodes see they have reported */
 /* Forgets the pairs of a node with a bit or 0. */
-void aoi_forget_pairs(const aoi_space *s, aoi_index *pairs, uint32_t node, uint32_t bit);
+void aoi_forget_pairs(const aoi_space *s, aoi_hash_index *pairs, uint32_t node, uint32_t bit);
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
@@ -234,7 +232,7 @@ static inline uint64_t aoi_layers_of(const aoi_space *s, uint32_t entity) {
     return entity < s->entity_layers_cap ? s->entity_layers[entity] : AOI_FIRST_LAYER;
 }
 static inline uint64_t aoi_node_layers_of(const aoi_space *s, uint32_t node) {
-    const aoi_node_record *n = s->world.nodes + node;
+    const aoi_node_record *n = s->records.nodes + node;
     return n->flags & AOI_NODE_LAYERED ? s->node_layers[node] : aoi_layers_of(s, n->owner);
 }
 static inline bool aoi_layers_meet(const aoi_space *s, uint32_t node, uint32_t target) {
@@ -249,7 +247,7 @@ static inline double aoi_extent_of(const aoi_space *s, uint32_t entity) {
 }
 /* The kind that the host has set; the record of a large entity holds 0. */
 static inline uint64_t aoi_kind_of(const aoi_space *s, uint32_t entity) {
-    uint64_t kind = s->world.entities[entity].kind;
+    uint64_t kind = s->records.entities[entity].kind;
     return !kind && aoi_is_large(s, entity) ? s->larges.records[s->larges.of[entity]].kind : kind;
 }
 static inline aoi_looks aoi_looks_of(const aoi_space *s, uint32_t entity) {
@@ -257,9 +255,7 @@ static inline aoi_looks aoi_looks_of(const aoi_space *s, uint32_t entity) {
 }
 
 bool aoi_node_layers_ready(aoi_space *s, uint32_t node); /* room for its layers; false when memory is refused */
-int aoi_restore_looks(aoi_space *s, uint32_t entity, uint64_t layers,
-                      double extent);                /* while a space is being loaded */
-void aoi_clear_looks(aoi_space *s, uint32_t entity); /* before it leaves */
+void aoi_clear_looks(aoi_space *s, uint32_t entity);     /* before it leaves */
 void aoi_free_looks(aoi_space *s);
 
 bool aoi_larges_ready(aoi_space *s, uint32_t entity); /* room for it to be large */
@@ -267,17 +263,29 @@ void aoi_larges_set(aoi_space *s, uint32_t entity, const aoi_looks *looks);
 void aoi_larges_remove(aoi_space *s, uint32_t entity);
 void aoi_larges_free(aoi_space *s);
 void aoi_large_moves(aoi_space *s, uint32_t entity, const double *to); /* no effect if it is not large */
-/* Replaces the large entities among world.hits by those whose square meets the box. */
+/* Replaces the large entities among records.hits by those whose square meets the box. */
 void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi);
 /* Adds the pairs with a large target that a move, or the whole batch, may have changed as candidates, each once. */
 void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from, const double *to);
 void aoi_add_large_changes(aoi_space *s);
-const char *aoi_check_looks(aoi_space *s);
+
+/* ---- crossings --------------------------------------------------------------------------------------------------- */
+
+bool aoi_ways_ready(aoi_space *s, uint32_t entities); /* room for their ways, which are needed if nodes cross */
+void aoi_note_way(aoi_space *s, uint32_t entity, bool broken); /* that it is about to move, or has entered or jumped */
+void aoi_forget_ways(aoi_space *s);                            /* a delivery */
+bool aoi_crosser_ready(aoi_space *s);                          /* room for one more node that crosses */
+void aoi_add_crosser(aoi_space *s, uint32_t node, bool fresh);
+void aoi_remove_crosser(aoi_space *s, uint32_t node);
+void aoi_drop_crossings(aoi_space *s, uint32_t node, uint32_t target); /* waiting events of one, or about one */
+void aoi_crossings_free(aoi_space *s);
+/* Appends the crossings on all ways, in an open call, and forgets the ways; false when memory is refused. */
+bool aoi_judge_crossings(aoi_space *s);
 
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
 
 static inline int aoi_override_of(const aoi_space *s, uint32_t node, uint32_t target) {
-    bool any = s->world.nodes[node].flags & AOI_NODE_OVERRIDES;
+    bool any = s->records.nodes[node].flags & AOI_NODE_OVERRIDES;
     return any ? aoi_overrides_get(&s->overrides, node, target) & ~AOI_TOLD : AOI_BY_RULE;
 }
 
@@ -289,21 +297,25 @@ static inline bool aoi_meets(int how, uint64_t kind, uint64_t mask) {
 /* The same by kind and layers of the target. */
 static inline bool aoi_pair_meets(const aoi_space *s, uint32_t node, uint32_t target) {
     int how = aoi_override_of(s, node, target);
-    return aoi_meets(how, aoi_kind_of(s, target), s->world.nodes[node].mask) && aoi_layers_meet(s, node, target);
+    return aoi_meets(how, aoi_kind_of(s, target), s->records.nodes[node].mask) && aoi_layers_meet(s, node, target);
 }
 static inline aoi_zone aoi_pair_zone(const aoi_space *s, uint32_t node, uint32_t target, const double *w,
                                      const double *t) {
-    const aoi_node_record *n = s->world.nodes + node;
+    const aoi_node_record *n = s->records.nodes + node;
     double extent = n->fixed ? 0 : aoi_extent_of(s, target), r = n->reach[0] + extent;
-    if (n->flags & AOI_NODE_PLAIN) return r >= 0 && aoi_in_box(s->world.dims, w, t, r) ? AOI_INSIDE : AOI_OUTSIDE;
-    return aoi_zone_grown(s->world.dims, n->shape, s->world.areas + node, w, t, extent);
+    if (n->flags & AOI_NODE_PLAIN) return r >= 0 && aoi_in_box(s->records.dims, w, t, r) ? AOI_INSIDE : AOI_OUTSIDE;
+    return aoi_zone_grown(s->records.dims, n->shape, s->records.areas + node, w, t, extent);
 }
 
 /* The zone of a target for an area at that place. */
 static inline aoi_zone aoi_state_zone(const aoi_space *s, const aoi_area_state *is, const double *at, uint32_t target) {
     double extent = is->fixed ? 0 : aoi_extent_of(s, target);
-    return aoi_zone_grown(s->world.dims, is->shape, &is->area, at, s->world.entities[target].pos, extent);
+    return aoi_zone_grown(s->records.dims, is->shape, &is->area, at, s->records.entities[target].pos, extent);
 }
+
+/* Whether a change of an area leaves a target where it was, for a mask, layers and side that have not changed. */
+bool aoi_stays(const aoi_space *s, const aoi_area_state *was, const aoi_area_state *is, const double *at,
+               uint32_t target);
 
 /* Whether the node sees the target at the positions that both have for the host. */
 bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target);
@@ -317,7 +329,7 @@ void aoi_lowest_ids(const aoi_space *s, int64_t from, int64_t to, int64_t *entit
 /* Judges all movers and puts them in place in the index; false when memory is refused. */
 bool aoi_settle_movers(aoi_space *s);
 static inline bool aoi_is_settled(const aoi_space *s) {
-    return !s->world.mover_count && !s->turned_count;
+    return !s->records.mover_count && !s->turned_count;
 }
 static inline bool aoi_settle(aoi_space *s) {
     return aoi_is_settled(s) || aoi_settle_movers(s);
@@ -329,7 +341,7 @@ static inline bool aoi_may_note(aoi_space *s) {
 bool aoi_grow_movers(aoi_space *s, size_t n);
 void aoi_free_movers(aoi_space *s);
 static inline bool aoi_movers_ready(aoi_space *s, size_t n) { /* room for n in all */
-    return n <= s->world.mover_cap || aoi_grow_movers(s, n);
+    return n <= s->records.mover_cap || aoi_grow_movers(s, n);
 }
 void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to); /* room is reserved */
 int aoi_note_turn(aoi_space *s, uint32_t node, double facing);        /* of a sector in a deferred space */
@@ -338,13 +350,13 @@ void aoi_note_staged(aoi_space *s, size_t n);                         /* n rows,
 bool aoi_judge_movers(aoi_space *s); /* false when memory is refused: call it again, or aoi_refuse_movers */
 void aoi_refuse_movers(aoi_space *s);
 
-/* A batch of moves is staged behind the movers without effect: first room for n rows, then their places and, row by row
- * from `first` on, their ids, with the result of the first bad one; aoi_move_staged moves them all. */
+/* A batch of moves is staged behind the movers without effect: first room for n rows, then the rows from `first` on, with
+ * the result of the first bad one; aoi_move_staged moves them all. */
 bool aoi_stage_ready(aoi_space *s, size_t n);
 static inline double *aoi_staged(const aoi_space *s, size_t row) {
-    return aoi_mover_end(&s->world, s->world.mover_count + (uint32_t)row);
+    return aoi_mover_end(&s->records, s->records.mover_count + (uint32_t)row);
 }
-int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *bad);
+int aoi_stage(aoi_space *s, size_t first, const aoi_row *rows, size_t n, size_t *bad);
 int aoi_move_staged(aoi_space *s, size_t n);
 /* Stages a row behind the n rows for each entity that they carry, and counts it in *n. */
 int aoi_stage_passengers(aoi_space *s, size_t *n);
@@ -355,17 +367,16 @@ static inline bool aoi_is_attached(const aoi_space *s, uint32_t entity) {
 static inline bool aoi_carries(const aoi_space *s, uint32_t entity) {
     return entity < s->seat_cap && s->seats[entity].first != AOI_NONE;
 }
+size_t aoi_list_carried(aoi_space *s, uint32_t entity);
 void aoi_unseat(aoi_space *s, uint32_t entity); /* removes it as a passenger and as a carrier */
-/* For a space that is being loaded: the entity must be at that place already. */
-int aoi_restore_seat(aoi_space *s, uint32_t entity, uint32_t carrier, const double *offset);
 const char *aoi_check_seats(const aoi_space *s);
-enum { AOI_STAGED = 32 }; /* ids per call of aoi_stage that suit the cache */
+enum { AOI_STAGED = 32 }; /* rows per call of aoi_stage that suit the cache */
 
 static inline void aoi_open_call(aoi_space *s) {
-    aoi_queue_begin(&s->world.memory, &s->queue);
+    aoi_queue_begin(&s->records.memory, &s->queue);
     s->undo_count = 0;
     if (s->sighting_count > AOI_SIGHTINGS && s->sighting_count / AOI_SIGHTINGS_A_NODE > s->node_count)
-        (void)aoi_layers_see(s);
+        (void)aoi_plugins_see(s);
     s->sighting_call = s->sighting_count;
 }
 static inline bool aoi_begin(aoi_space *s) {
@@ -403,14 +414,14 @@ typedef struct aoi_seen { /* targets that an adopted node has seen */
 void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, const aoi_seen *seen);
 /* The candidates of a move from where the record has the entity to `to`. */
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to);
-/* The same for a mover of a batch, world.movers[world.moved]. */
+/* The same for a mover of a batch, records.movers[records.moved]. */
 void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to);
-/* After a tick: the changes that the join has found; then the pairs that the join leaves out, of targets with an extent
- * and of nodes of infinite reach. */
-void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count);
+/* After a tick: the candidates of the join; then the pairs that the join leaves out, of targets with an extent and of
+ * nodes of infinite reach. */
+void aoi_judge_joined(aoi_space *s);
 void aoi_judge_unjoined(aoi_space *s);
 
-/* aoi_add_node with flags: AOI_NODE_SILENT, or AOI_NODE_LAYER with the address of an aoi_layer_node for user data. */
+/* aoi_add_node with flags: AOI_NODE_SILENT, or AOI_NODE_PLUGIN with the address of an aoi_plugin_node for user data. */
 int aoi_add_flagged_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, int flags, aoi_node *out);
 
 /* aoi_remove_node without events: the node is adopted by another space.  For a space without a journal. */
@@ -424,10 +435,10 @@ bool aoi_restore_gone_node(aoi_space *s, int64_t node_id, uint64_t user_data, ui
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
 void aoi_describe_node(const aoi_space *s, uint32_t node, aoi_area *out); /* its area as it was given */
 /* The area of a node before it turned, copied into *area and *shape; its own record if it has not turned. */
-static inline const aoi_area_record *aoi_area_before(const aoi_world *w, uint32_t node, aoi_area_record *area,
+static inline const aoi_area_record *aoi_area_before(const aoi_records *r, uint32_t node, aoi_area_record *area,
                                                      aoi_shape *shape) {
-    if (!(w->nodes[node].flags & AOI_NODE_TURNED)) return w->areas + node;
-    *area = w->areas[node];
+    if (!(r->nodes[node].flags & AOI_NODE_TURNED)) return r->areas + node;
+    *area = r->areas[node];
     memcpy(shape, area->shape, sizeof *shape);
     shape->fx = shape->was_fx, shape->fy = shape->was_fy;
     area->shape = shape;
@@ -454,13 +465,17 @@ static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
 
 /* ---- the grid's lookups, with unbounded nodes and large entities ------------------------------------------------- */
 
-void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* into world.hits */
+void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* into records.hits */
 /* How far around a node targets are that it may see. */
 static inline const double *aoi_seen_reach(const double *reach, bool outside) {
     static const double all[2] = {INFINITY, INFINITY};
     return outside ? all : reach;
 }
 void aoi_find_in_box(aoi_space *s, const double *lo, const double *hi); /* the same for lo..hi, which may be infinite */
+/* The same for a change of an area at that place, or its begin or end: whom it may concern.  True: nothing but the facing
+ * of a sector changes, as `turn` says. */
+bool aoi_find_changed(aoi_space *s, const aoi_area_state *was, const aoi_area_state *is, const double *at,
+                      aoi_turn *turn);
 /* All nodes whose areas, grown by the extent, hold a place, and maybe others.  idle: idle nodes as well; by_index: uses
  * the grid even if testing each node is cheaper.  aoi_find_watchers leaves out the entity's own nodes. */
 void aoi_find_nodes(aoi_space *s, const double *at, double extent, bool idle, bool by_index);
@@ -468,10 +483,10 @@ void aoi_find_watchers(aoi_space *s, uint32_t entity, double extent, bool idle, 
 
 /* The host's user data of a node, also of a removed one while its events wait. */
 static inline uint64_t aoi_user_data_of(const aoi_space *s, uint32_t node) {
-    const aoi_node_record *n = s->world.nodes + node;
-    uint64_t user_data = s->world.areas[node].user_data;
-    bool layered = n->flags & AOI_NODE_LAYER && aoi_is_live(n->generation);
-    return layered ? aoi_layer_node_from(user_data)->user_data : user_data;
+    const aoi_node_record *n = s->records.nodes + node;
+    uint64_t user_data = s->records.areas[node].user_data;
+    bool layered = n->flags & AOI_NODE_PLUGIN && aoi_is_live(n->generation);
+    return layered ? aoi_plugin_node_from(user_data)->user_data : user_data;
 }
 
 /* Empties the answer and makes room for `count` ids, and for as many nodes if `pairs`; false when memory is refused,
@@ -491,17 +506,22 @@ static inline int aoi_logged(aoi_space *s, const aoi_call *c) {
 
 /* ---- what the Lua binding needs beside aoi.h --------------------------------------------------------------------- */
 
+/* Of a node that is there: as it was given. */
+static inline int aoi_shape_of(const aoi_space *s, aoi_node n) {
+    return aoi_given_shape(&s->records, n.index);
+}
+
 /* Room for the coordinates of n places, NULL when memory is refused. */
 double *aoi_coordinate_buffer(aoi_space *s, size_t n);
 
 /* Appends an event to a queue that has room; it holds its node's slot until it is taken. */
 static inline void aoi_append(aoi_space *s, aoi_event_queue *q, const aoi_queued *e) {
     aoi_queue_append(q, e);
-    s->world.nodes[e->node].pending++;
+    s->records.nodes[e->node].pending++;
 }
 /* Releases one hold on the slot of a node: an event that was taken, or another user of the slot. */
 static inline void aoi_let_go(aoi_space *s, uint32_t node) {
-    aoi_node_record *n = s->world.nodes + node;
+    aoi_node_record *n = s->records.nodes + node;
     if (--n->pending > 0 || aoi_is_live(n->generation)) return;
     if (n->generation != 0) aoi_release_node(s, node); /* 0: the slot retires */
 }
@@ -525,7 +545,7 @@ bool aoi_is_pending(const aoi_event_queue *q, int64_t watcher, int64_t node_id, 
 void aoi_read_event(const aoi_space *s, const aoi_queued *e, aoi_event *out);
 /* Whether aoi_next_freed has work to do. */
 static inline bool aoi_has_freed(const aoi_space *s) {
-    return s->freed_node != AOI_NONE || !s->world.entity_count;
+    return s->freed_node != AOI_NONE || !s->records.entity_count;
 }
 /* The user data of the next removed node whose last event has been taken; false when there is none left. */
 bool aoi_next_freed(aoi_space *s, uint64_t *user_data);
@@ -539,7 +559,7 @@ static inline const aoi_queued *aoi_peek_one(const aoi_space *s, uint32_t *curso
     return i < s->queue.top ? s->queue.events + i : NULL;
 }
 void aoi_take_all(aoi_space *s); /* takes all waiting events after aoi_peek */
-/* Takes the oldest event that equals `which`, anywhere in the queue or in a layer's; false if there is none.  For the
+/* Takes the oldest event that equals `which`, anywhere in the queue or in a plugin's; false if there is none.  For the
  * journal. */
 bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out);
 

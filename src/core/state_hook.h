@@ -25,18 +25,18 @@ bool aoi_states_pack(aoi_space *s, uint32_t number, const uint64_t *since, const
  * if any. */
 int aoi_states_apply(aoi_space *s, uint32_t number, const void *bytes, size_t size, int64_t *id, const char **fault);
 
-/* Sights have numbers and messages as well (format: docs/snapshot.md).  A loaded or played sight has no owner until one
- * is opened on the space.
+/* Sights have numbers as well; their contents are records (src/snapshot/snapshot.h).  A loaded or played sight has no
+ * owner until one is opened on the space.
  *
- * A snapshot has all sights but those for teams and clients, which share another's walls: a journal records these after
- * its snapshot, and the snapshots of a player have their stand-ins. */
-bool aoi_sights_next(const aoi_space *s, uint32_t *number); /* of sights in snapshots */
-bool aoi_sights_pack(aoi_space *s, uint32_t number, const unsigned char **bytes, size_t *size);
-/* Makes a stand-in from the message, whose number must be free. */
-int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, uint32_t *number, const aoi_load_options *o,
-                     const char **fault);
-void aoi_sights_log(aoi_space *s); /* records the sights that a new journal's snapshot lacks */
-bool aoi_sights_of_clients(const struct aoi_sight *g);
+ * A snapshot has all sights but those for teams and clients, which share another's walls: a journal has these, too, and
+ * the snapshots of a player have their stand-ins. */
+struct aoi_sight;
+struct aoi_output;
+struct aoi_record;
+/* all: those that snapshots leave out, too.  False: memory is refused. */
+bool aoi_sights_put(aoi_space *s, struct aoi_output *out, bool all);
+/* Repeats a record of a sight.  AOI_EVALUE: *fault may be set. */
+int aoi_sights_repeat(aoi_space *s, const aoi_load_options *o, struct aoi_record *r, const char **fault);
 /* Whether the client sees the target by one of its views past walls. */
 bool aoi_sights_show(aoi_space *s, aoi_entity client, aoi_entity target);
 struct aoi_sight *aoi_sights_numbered(const aoi_space *s, uint32_t number); /* or NULL */

@@ -57,22 +57,22 @@ static void find_swept(aoi_space *s, const sweep *w, const double *to) {
 
 int aoi_sweep(aoi_space *s, const double *from, const double *to, double radius, uint64_t mask, const int64_t **ids,
               const double **times, size_t *count) {
-    aoi_world *w = &s->world;
-    aoi_memory *m = &w->memory;
+    aoi_records *r = &s->records;
+    aoi_memory *m = &r->memory;
     if (!aoi_is_place(s, from) || !aoi_is_place(s, to) || !(radius >= 0) || (radius > AOI_FARTHEST && !isinf(radius)))
         return AOI_EVALUE;
     if (!aoi_settle(s)) return AOI_ENOMEM;
-    sweep ball = {.dims = w->dims, .from = from, .radius = radius};
-    for (int i = 0; i < w->dims; i++) ball.d[i] = to[i] - from[i];
-    ball.a = dot(w->dims, ball.d, ball.d);
+    sweep ball = {.dims = r->dims, .from = from, .radius = radius};
+    for (int i = 0; i < r->dims; i++) ball.d[i] = to[i] - from[i];
+    ball.a = dot(r->dims, ball.d, ball.d);
     find_swept(s, &ball, to);
-    if (!aoi_answer_ready(s, w->hit_count, false) || !AOI_GROW(m, s->ranked, s->ranked_cap, w->hit_count) ||
-        !AOI_GROW(m, s->times_out, s->times_cap, w->hit_count))
+    if (!aoi_answer_ready(s, r->hit_count, false) || !AOI_GROW(m, s->ranked, s->ranked_cap, r->hit_count) ||
+        !AOI_GROW(m, s->times_out, s->times_cap, r->hit_count))
         return AOI_ENOMEM;
     size_t n = 0;
-    for (uint32_t i = 0; i < w->hit_count; i++) {
-        const aoi_entity_record *e = w->entities + w->hits[i];
-        aoi_looks looks = aoi_looks_of(s, w->hits[i]);
+    for (uint32_t i = 0; i < r->hit_count; i++) {
+        const aoi_entity_record *e = r->entities + r->hits[i];
+        aoi_looks looks = aoi_looks_of(s, r->hits[i]);
         double t;
         if ((!mask || (looks.kind & mask)) && touches(&ball, e->pos, radius + looks.extent, &t))
             s->ranked[n++] = (aoi_ranked){t, e->id};

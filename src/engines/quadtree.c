@@ -92,7 +92,7 @@ static void quad_set_square(const quadtree *g, quad *k, const uint64_t *at, int 
 static uint32_t quad_new(quadtree *g, const uint64_t *at, int level, uint32_t parent) {
     uint32_t i = g->unused;
     if (i != AOI_NONE) g->unused = g->quads[i].parent;
-    else if (AOI_GROW(&g->head.world->memory, g->quads, g->cap, g->top + (size_t)1)) i = g->top++;
+    else if (AOI_GROW(&g->head.records->memory, g->quads, g->cap, g->top + (size_t)1)) i = g->top++;
     else return AOI_NONE;
     g->quads[i] = (quad){
         .crowd = QUADTREE_CROWD, .child = {AOI_NONE, AOI_NONE, AOI_NONE, AOI_NONE}, .parent = parent, .leaf = true};
@@ -101,7 +101,7 @@ static uint32_t quad_new(quadtree *g, const uint64_t *at, int level, uint32_t pa
 }
 
 static void quad_free(quadtree *g, uint32_t i) {
-    AOI_FREE(&g->head.world->memory, g->quads[i].items, g->quads[i].cap);
+    AOI_FREE(&g->head.records->memory, g->quads[i].items, g->quads[i].cap);
     g->quads[i] = (quad){.level = UINT8_MAX, .parent = g->unused};
     g->unused = i;
 }
@@ -140,7 +140,7 @@ static uint32_t quadtree_reserve(quadtree *g, const double *pos) {
         i = next;
     }
     quad *k = g->quads + i;
-    return AOI_GROW(&g->head.world->memory, k->items, k->cap, k->count + (size_t)1) ? i : AOI_NONE;
+    return AOI_GROW(&g->head.records->memory, k->items, k->cap, k->count + (size_t)1) ? i : AOI_NONE;
 }
 
 /* ---- items ------------------------------------------------------------------------------------------------------- */
@@ -182,7 +182,7 @@ static void quad_split(quadtree *g, uint32_t at) {
         for (uint32_t i = 0; i < done; i++) g->places[old.items[i].entity] = (aoi_cell_slot){at, i};
         return;
     }
-    AOI_FREE(&g->head.world->memory, old.items, old.cap);
+    AOI_FREE(&g->head.records->memory, old.items, old.cap);
     for (int d = 0; d < 4; d++) {
         uint32_t i = g->quads[at].child[d];
         if (i == AOI_NONE) continue;
@@ -204,7 +204,7 @@ static bool quad_merge(quadtree *g, uint32_t i) {
         if (!g->quads[k->child[d]].leaf) return false;
         count += g->quads[k->child[d]].count;
     }
-    if (count > QUADTREE_SPARSE || !AOI_GROW(&g->head.world->memory, k->items, k->cap, count)) return false;
+    if (count > QUADTREE_SPARSE || !AOI_GROW(&g->head.records->memory, k->items, k->cap, count)) return false;
     k->leaf = true;
     k->crowd = QUADTREE_CROWD;
     for (int d = 0; d < 4; d++) {
@@ -236,17 +236,17 @@ static int quadtree_open(aoi_engine *head, double cell) {
 
 static void quadtree_close(aoi_engine *head) {
     quadtree *g = quadtree_of(head);
-    for (uint32_t i = 0; i < g->top; i++) AOI_FREE(&head->world->memory, g->quads[i].items, g->quads[i].cap);
-    AOI_CLEAR(&head->world->memory, g->quads, g->cap);
-    AOI_CLEAR(&head->world->memory, g->places, g->place_cap);
+    for (uint32_t i = 0; i < g->top; i++) AOI_FREE(&head->records->memory, g->quads[i].items, g->quads[i].cap);
+    AOI_CLEAR(&head->records->memory, g->quads, g->cap);
+    AOI_CLEAR(&head->records->memory, g->places, g->place_cap);
     g->top = 0;
     g->root = g->unused = AOI_NONE;
 }
 
 static int quadtree_enter(aoi_engine *head, uint32_t entity) {
     quadtree *g = quadtree_of(head);
-    const double *at = head->world->entities[entity].pos;
-    if (!AOI_GROW(&head->world->memory, g->places, g->place_cap, entity + (size_t)1)) return AOI_ENOMEM;
+    const double *at = head->records->entities[entity].pos;
+    if (!AOI_GROW(&head->records->memory, g->places, g->place_cap, entity + (size_t)1)) return AOI_ENOMEM;
     uint32_t leaf = quadtree_reserve(g, at);
     if (leaf == AOI_NONE) return AOI_ENOMEM;
     quadtree_insert(g, leaf, &(quad_item){{at[0], at[1]}, entity});
@@ -263,29 +263,29 @@ static quad_item *quadtree_item(const quadtree *g, uint32_t entity) {
 
 static int quadtree_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *b) {
     (void)b;
-    head->world->nodes[node].part = 1;
+    head->records->nodes[node].part = 1;
     return AOI_OK;
 }
 
 static void quadtree_remove_node(aoi_engine *head, uint32_t node) {
-    head->world->nodes[node].part = 0;
+    head->records->nodes[node].part = 0;
 }
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-static inline bool quad_inside(const aoi_world *w, uint32_t node, const double *at, const double *t) {
-    return !aoi_lanes_outside(at, t, w->nodes[node].reach) &&
-           (w->dims < 3 || aoi_in_side(at[2], t[2], aoi_height_of(w, node)));
+static inline bool quad_inside(const aoi_records *r, uint32_t node, const double *at, const double *t) {
+    return !aoi_lanes_outside(at, t, r->nodes[node].reach) &&
+           (r->dims < 3 || aoi_in_side(at[2], t[2], aoi_height_of(r, node)));
 }
 
 /* Proposes the entities in the box of a node around one end of its move, and not in the box around the other.  Squares
  * that are inside of both are passed over where heights do not change. */
 static void quad_propose_targets(const quadtree *g, uint32_t node, const double *from, const double *to) {
-    aoi_world *w = g->head.world;
-    const aoi_node_record *n = w->nodes + node;
+    aoi_records *r = g->head.records;
+    const aoi_node_record *n = r->nodes + node;
     const double room = aoi_ring_margin(aoi_magnitude(from) + aoi_magnitude(to) + aoi_magnitude(n->reach));
     const double most[2] = {n->reach[0] + room, n->reach[1] + room}, least = fmin(n->reach[0], n->reach[1]) - room;
-    const bool solid = w->dims == 3 && from[2] != to[2];
+    const bool solid = r->dims == 3 && from[2] != to[2];
     const aoi_f64x2 was = aoi_f64_load(from), is = aoi_f64_load(to), reach = aoi_f64_load(n->reach);
     const aoi_f64x2 was_low = aoi_f64_sub(was, reach), was_high = aoi_f64_add(was, reach);
     const aoi_f64x2 is_low = aoi_f64_sub(is, reach), is_high = aoi_f64_add(is, reach);
@@ -300,27 +300,27 @@ static void quad_propose_targets(const quadtree *g, uint32_t node, const double 
             const aoi_f64x2 t = aoi_f64_load(k->items[i].at);
             const bool before = aoi_lanes_both(was_low, t, was_high), after = aoi_lanes_both(is_low, t, is_high);
             if (before == after && !(solid && after)) continue;
-            if (target != n->owner && aoi_node_matches(n, w->entities[target].kind)) aoi_add_candidate(w, node, target);
+            if (target != n->owner && aoi_node_matches(n, r->entities[target].kind)) aoi_add_candidate(r, node, target);
         }
-        w->steps += k->count;
+        r->steps += k->count;
         for (int d = 0; d < 4; d++)
             if (k->child[d] != AOI_NONE) stack[depth++] = k->child[d];
     }
 }
 
 static void quadtree_propose(const quadtree *g, uint32_t entity, const double *to) {
-    aoi_world *w = g->head.world;
-    const double *from = w->entities[entity].pos;
-    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (w->nodes[n].part) quad_propose_targets(g, n, from, to);
-    w->hit_count = 0;
-    aoi_grid_watchers(w->grid, &(aoi_grid_target){from, to, 0, 0, w->dims == 3 && from[2] != to[2]}, false);
-    for (uint32_t i = 0; i < w->hit_count; i++) {
-        const aoi_node_record *n = w->nodes + w->hits[i];
-        const double *at = w->entities[n->owner].pos;
-        if (n->part && n->owner != entity && aoi_node_matches(n, w->entities[entity].kind) &&
-            quad_inside(w, w->hits[i], at, from) != quad_inside(w, w->hits[i], at, to))
-            aoi_add_candidate(w, w->hits[i], entity);
+    aoi_records *r = g->head.records;
+    const double *from = r->entities[entity].pos;
+    for (uint32_t n = r->entities[entity].nodes; n != AOI_NONE; n = r->nodes[n].next)
+        if (r->nodes[n].part) quad_propose_targets(g, n, from, to);
+    r->hit_count = 0;
+    aoi_grid_watchers(r->grid, &(aoi_grid_target){from, to, 0, 0, r->dims == 3 && from[2] != to[2]}, false);
+    for (uint32_t i = 0; i < r->hit_count; i++) {
+        const aoi_node_record *n = r->nodes + r->hits[i];
+        const double *at = r->entities[n->owner].pos;
+        if (n->part && n->owner != entity && aoi_node_matches(n, r->entities[entity].kind) &&
+            quad_inside(r, r->hits[i], at, from) != quad_inside(r, r->hits[i], at, to))
+            aoi_add_candidate(r, r->hits[i], entity);
     }
 }
 
@@ -350,43 +350,12 @@ static uint32_t quadtree_describe(const aoi_engine *head, aoi_describer *d) {
         const quad *k = g->quads + i;
         if (k->level > QUADTREE_TOP) continue;
         aoi_part p = {.kind = k->leaf ? AOI_PART_LEAF : AOI_PART_SQUARE, .entities = k->count};
-        p.layer = (uint32_t)(g->quads[g->root].level - k->level);
+        p.level = (uint32_t)(g->quads[g->root].level - k->level);
         for (int a = 0; a < 2; a++) p.lo[a] = k->lo[a], p.hi[a] = k->hi[a];
         if (!aoi_report_part(d, &p)) continue;
         for (uint32_t s = 0; s < k->count; s++) d->entry(d, 0, AOI_ENTRY_ENTITY, k->items[s].entity);
     }
     return AOI_NONE;
-}
-
-static const char *quad_check(const quadtree *g, uint32_t i) {
-    const aoi_world *w = g->head.world;
-    const quad *k = g->quads + i;
-    for (int d = 0; d < 4; d++) {
-        const quad *c = k->child[d] == AOI_NONE ? NULL : g->quads + k->child[d];
-        if (c && (k->leaf || c->parent != i || c->level + 1 != k->level || !quad_holds(k, c->corner[0], c->corner[1]) ||
-                  quad_quadrant(k, c->corner[0], c->corner[1]) != d))
-            return "a square hangs in the wrong place";
-    }
-    for (uint32_t s = 0; s < k->count; s++) {
-        const quad_item *item = k->items + s;
-        const aoi_entity_record *e = w->entities + item->entity;
-        if (e->pos[0] != item->at[0] || e->pos[1] != item->at[1] || g->places[item->entity].cell != i ||
-            g->places[item->entity].slot != s || !quad_holds(k, quad_step_of(g, e->pos[0]), quad_step_of(g, e->pos[1])))
-            return "an entity is not where its leaf has it";
-    }
-    return NULL;
-}
-
-static const char *quadtree_check(aoi_engine *head) {
-    const quadtree *g = quadtree_of(head);
-    uint32_t count = 0;
-    const char *wrong = NULL;
-    for (uint32_t i = 0; i < g->top && !wrong; i++) {
-        if (g->quads[i].level > QUADTREE_TOP) continue;
-        wrong = quad_check(g, i);
-        count += g->quads[i].count;
-    }
-    return wrong || count == head->world->entity_count ? wrong : "an entity is in no leaf";
 }
 
 const aoi_engine_class aoi_engine_quadtree = {
@@ -400,6 +369,5 @@ const aoi_engine_class aoi_engine_quadtree = {
     .set_node = quadtree_set_node,
     .remove_node = quadtree_remove_node,
     .move = quadtree_move,
-    .check = quadtree_check,
     .describe = quadtree_describe,
 };

@@ -43,11 +43,22 @@ static inline may_gap may_gap_to(const may_move *m, const double *at) {
     return g;
 }
 
+typedef struct may_sector { /* in floats; an infinite radius: it may change wherever the other is */
+    float fx, fy, c, radius;
+} may_sector;
+
+static inline may_sector may_sector_of(const aoi_records *r, uint32_t node) {
+    const aoi_area_record *a = r->areas + node;
+    const bool keeps = (r->nodes[node].flags & AOI_NODE_KEEPS) != 0;
+    return (may_sector){(float)a->shape->fx, (float)a->shape->fy, (float)a->shape->c,
+                        keeps ? INFINITY : (float)a->radius};
+}
+
 /* d.f - c |d| of a sector is not negative, and changes by no more than twice the move, as |f| = 1 and |c| <= 1.
- * (x, y): from the watcher to the target. */
-static inline bool may_pass_sector(const may_gap *g, float x, float y, float half, double radius, const aoi_shape *p) {
-    float r = (float)radius, room = half + (g->away + r) * MAY_ROUNDED, in = r - room, out = r + room;
-    float depth = x * (float)p->fx + y * (float)p->fy - (float)p->c * g->away, twice = room + room;
+ * sign: as below. */
+static inline bool may_pass_sector(const may_gap *g, float sign, float half, const may_sector *q) {
+    float room = half + (g->away + q->radius) * MAY_ROUNDED, in = q->radius - room, out = q->radius + room;
+    float depth = sign * (g->x * q->fx + g->y * q->fy) - q->c * g->away, twice = room + room;
     return !((g->away > out) | (depth < -twice) | ((g->away < in) & (depth > twice)));
 }
 
@@ -56,6 +67,7 @@ static inline bool may_pass_polygon(const may_gap *g, float x, float y, float ha
     const aoi_f32x4 xs = aoi_f32_all(x), ys = aoi_f32_all(y), rooms = aoi_f32_all(room);
     unsigned beside = !(g->away < MAY_MOST);
     if ((g->away > p->farthest + room) | (g->away < p->nearest - room)) return false;
+    if (p->rings) return true; /* its tree of sides is quick */
     for (uint32_t i = 0; i < p->corners && !beside; i += 4) {
         const float(*s)[4] = (const float(*)[4])aoi_sides_of(p)[i / 4];
         const aoi_f32x4 sides[5] = {aoi_f32_load(s[0]), aoi_f32_load(s[1]), aoi_f32_load(s[2]), aoi_f32_load(s[3]),
@@ -70,10 +82,10 @@ typedef struct may_places { /* of a watcher before and after the move, and of a 
 } may_places;
 
 /* shape: the node's own, as a constant; sign: 1 if the watcher moves, -1 if the target does. */
-AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, const may_places *at, const may_move *m,
+AOI_INLINE bool may_change_by(const aoi_records *r, uint32_t node, int shape, const may_places *at, const may_move *m,
                               float sign) {
-    const aoi_node_record *n = w->nodes + node;
-    const aoi_area_record *a = w->areas + node;
+    const aoi_node_record *n = r->nodes + node;
+    const aoi_area_record *a = r->areas + node;
     int dims = m->dims;
     if (shape == AOI_SQUARE || shape == AOI_CIRCLE)
         return aoi_zone_of(dims, shape, a, at->w0, at->t0) != aoi_zone_of(dims, shape, a, at->w1, at->t1);
@@ -87,44 +99,44 @@ AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, cons
         return (was & aoi_in_ball(2, at->w0, at->t0, a->radius)) != (is & aoi_in_ball(2, at->w1, at->t1, a->radius));
     if (was != is || !was) return was != is;
     may_gap g = may_gap_to(m, sign > 0 ? at->t0 : at->w0);
-    if (shape == AOI_SECTOR) return may_pass_sector(&g, sign * g.x, sign * g.y, m->half, a->radius, a->shape);
+    if (shape == AOI_SECTOR) {
+        const may_sector sector = may_sector_of(r, node);
+        return may_pass_sector(&g, sign, m->half, &sector);
+    }
     return may_pass_polygon(&g, sign * g.x, sign * g.y, m->half, a->shape);
 }
 
 /* Compiled once for each shape. */
-AOI_INLINE bool may_change_of(const aoi_world *w, uint32_t node, const may_places *at, const may_move *m, float sign) {
-    const aoi_node_record *n = w->nodes + node;
+AOI_INLINE bool may_change_of(const aoi_records *r, uint32_t node, const may_places *at, const may_move *m,
+                              float sign) {
+    const aoi_node_record *n = r->nodes + node;
     if (n->flags & AOI_NODE_PLAIN)
         return aoi_in_box(m->dims, at->w0, at->t0, n->reach[0]) != aoi_in_box(m->dims, at->w1, at->t1, n->reach[0]);
     switch (n->shape) {
     case AOI_SQUARE:
-        return may_change_by(w, node, AOI_SQUARE, at, m, sign);
+        return may_change_by(r, node, AOI_SQUARE, at, m, sign);
     case AOI_CIRCLE:
-        return may_change_by(w, node, AOI_CIRCLE, at, m, sign);
+        return may_change_by(r, node, AOI_CIRCLE, at, m, sign);
     case AOI_BOX:
-        return may_change_by(w, node, AOI_BOX, at, m, sign);
+        return may_change_by(r, node, AOI_BOX, at, m, sign);
     case AOI_CYLINDER:
-        return may_change_by(w, node, AOI_CYLINDER, at, m, sign);
+        return may_change_by(r, node, AOI_CYLINDER, at, m, sign);
     case AOI_SECTOR:
-        return may_change_by(w, node, AOI_SECTOR, at, m, sign);
+        return may_change_by(r, node, AOI_SECTOR, at, m, sign);
+    case AOI_POLYGON:
+        return may_change_by(r, node, AOI_POLYGON, at, m, sign);
     default:
-        return may_change_by(w, node, AOI_POLYGON, at, m, sign);
+        return true; /* AOI_SHIFTED */
     }
 }
 
 /* For a node of the mover and the place of another entity; for a node of that entity. */
-AOI_INLINE bool may_change_own(const aoi_world *w, uint32_t node, const double *other, const may_move *m) {
-    return may_change_of(w, node, &(may_places){m->from, other, m->to, other}, m, 1);
+AOI_INLINE bool may_change_own(const aoi_records *r, uint32_t node, const double *other, const may_move *m) {
+    return may_change_of(r, node, &(may_places){m->from, other, m->to, other}, m, 1);
 }
 
-AOI_INLINE bool may_change_other(const aoi_world *w, uint32_t node, const double *other, const may_move *m) {
-    return may_change_of(w, node, &(may_places){other, m->from, other, m->to}, m, -1);
+AOI_INLINE bool may_change_other(const aoi_records *r, uint32_t node, const double *other, const may_move *m) {
+    return may_change_of(r, node, &(may_places){other, m->from, other, m->to}, m, -1);
 }
-
-/* Whether the node is a sector that keeps nothing, of any height. */
-bool may_lane_sectors(const aoi_world *w, uint32_t node);
-/* Sets bit i if the i-th entity of a visit may change its zone for such a node of the mover. */
-void may_mark_sectors(const aoi_world *w, uint32_t node, const may_move *m, const uint32_t *refs, size_t count,
-                      uint32_t bits[AOI_RING_HITS / 32]);
 
 #endif

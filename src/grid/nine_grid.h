@@ -1,40 +1,42 @@
-/* nine_grid.h - the index of every space: entities in cells, and nodes of similar borders in layers.
+/* nine_grid.h - the index of every space: entities in cells, and nodes of similar borders in levels.
  *
  *   points    all entities, in cells of a side like the radius most in use, or larger where entities are few
  *   rare      kinds that few entities have: such entities are marked, so that a node whose mask has no other kind
  *             reads nothing of the crowd around it
- *   layer     uniform   nodes of exactly the same bounds: the ring around them is as thin as a step is long
- *             mixed     the rest, by size class on each axis, roundness and kind of border
+ *   level     uniform   nodes of exactly the same bounds: the ring around them is as thin as a step is long
+ *             mixed     the rest, by size class, roundness and kind of border; all that are smaller than the cells of
+ *                       `points` are one class.  The items carry how far each area reaches
  *                crowd      most entities carry such a node: its nodes are found through their owners, in `points`
  *                scattered  its nodes are items of cells of its own
  *
- * A new node joins a mixed layer, unless a uniform one has its bounds.  When a mixed layer has doubled and most of its
- * nodes have the same bounds, these become a uniform layer, so that a few odd nodes do not widen their ring.  A uniform
- * layer that loses nearly all of its nodes returns the rest to a mixed one.  Idle nodes, and those that the engine
- * takes, are in layers that moves skip.
+ * A new node joins a mixed level, unless a uniform one has its bounds.  When a mixed level has doubled and most of its
+ * nodes have the same bounds, these become a uniform level, so that a few odd nodes do not widen their ring.  A uniform
+ * level that loses nearly all of its nodes returns the rest to a mixed one.  Idle nodes, and those that the engine
+ * takes, are in levels that moves skip.
  *
  * An entity's `place` is its cell and slot in `points`, `link` predicts the next mover.  A bounded node's `level` is
- * its layer; `place` is its cell and slot in a scattered layer. */
+ * its level; `place` is its cell and slot in a scattered level. */
 #ifndef AOI_NINE_GRID_H
 #define AOI_NINE_GRID_H
 
 #include "grid/owner_box.h"
 #include "grid/ring_query.h"
 
-typedef struct aoi_grid_layer {
+typedef struct aoi_grid_level {
     aoi_spatial_hash cells; /* of nodes; empty in a crowd */
     aoi_borders borders;    /* of all of its nodes */
     aoi_bounds bounds;      /* of each of its nodes, if it is uniform */
     double side;            /* for its reach: its cells are no smaller */
+    double depth;           /* mixed: aoi_borders_depth(), the greatest */
     uint64_t masks;         /* all masks of its nodes */
     bool excepts;           /* some node may have exceptions, for targets of any kind */
     uint32_t spread;        /* nodes when the side of its cells was chosen */
-    int exponent[2], kind;  /* of its mixed class */
+    int size, kind;         /* of its mixed class */
     uint32_t count, voted;  /* nodes, now and at the last search for a majority */
     bool uniform, crowd;
     bool idle, taken;  /* all of its nodes are: moves skip it */
     aoi_owner_box box; /* scattered: around the owners of its nodes */
-} aoi_grid_layer;
+} aoi_grid_level;
 
 typedef struct aoi_grid_ahead { /* a coarse cell if `cell` is AOI_NONE */
     double distance;            /* a lower bound for its entities, squared */
@@ -42,7 +44,7 @@ typedef struct aoi_grid_ahead { /* a coarse cell if `cell` is AOI_NONE */
 } aoi_grid_ahead;
 
 struct aoi_grid {
-    aoi_world *world;
+    aoi_records *records;
     double base;  /* sides are this times a power of two */
     bool fixed;   /* by the `cell` hint */
     bool changed; /* entities or nodes have come or gone since the last tuning */
@@ -50,9 +52,9 @@ struct aoi_grid {
     aoi_spatial_hash points;
     uint64_t rare;
     uint32_t counted; /* entities when `rare` was chosen, and the side of `points` last looked at */
-    aoi_grid_layer *layers;
-    uint32_t layer_cap, layer_count;
-    uint32_t tuned;        /* nodes in the layer that chose the side of `points`, then; 0: none has */
+    aoi_grid_level *levels;
+    uint32_t level_cap, level_count;
+    uint32_t tuned;        /* nodes in the level that chose the side of `points`, then; 0: none has */
     double chosen;         /* the side that it chose */
     int asked, asked_lead; /* without nodes: the size class of most questions, and by how many (Boyer and Moore 1981) */
     uint32_t last, streak; /* the last mover, and how many movers in a row were predicted */
@@ -60,7 +62,7 @@ struct aoi_grid {
     uint32_t ahead_cap, ahead_count;
 };
 
-typedef struct aoi_grid_place { /* room for a node in a layer */
+typedef struct aoi_grid_place { /* room for a node in a level */
     uint32_t level, cell;
 } aoi_grid_place;
 
@@ -69,11 +71,11 @@ typedef struct aoi_grid_place { /* room for a node in a layer */
 enum { AOI_GRID_NO_LINK = INT32_MAX }; /* no link */
 
 static inline aoi_memory *aoi_grid_memory(aoi_grid *g) {
-    return &g->world->memory;
+    return &g->records->memory;
 }
 
-/* Whether some node of the layer matches targets of this kind. */
-static inline bool aoi_grid_layer_matches(const aoi_grid_layer *y, uint64_t kind) {
+/* Whether some node of the level matches targets of this kind. */
+static inline bool aoi_grid_level_matches(const aoi_grid_level *y, uint64_t kind) {
     return (y->masks & kind) || y->excepts;
 }
 
@@ -82,7 +84,7 @@ static inline bool aoi_grid_matches_rare(const aoi_grid *g, const aoi_node_recor
     return !(n->mask & ~g->rare) && !(n->flags & AOI_NODE_OVERRIDES);
 }
 
-void aoi_grid_open(aoi_grid *g, aoi_world *w, double hint); /* hint: a side of cells, or 0 */
+void aoi_grid_open(aoi_grid *g, aoi_records *r, double hint); /* hint: a side of cells, or 0 */
 void aoi_grid_close(aoi_grid *g);
 
 bool aoi_grid_enter(aoi_grid *g, uint32_t entity); /* false: memory is refused, nothing changed; so below */
@@ -98,29 +100,27 @@ void aoi_grid_resize_node(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_g
 /* Moves the entity and its nodes. */
 bool aoi_grid_relocate(aoi_grid *g, uint32_t entity, const double *to);
 
-const char *aoi_grid_check(const aoi_grid *g); /* NULL, or the invariant that does not hold */
 void aoi_grid_stats(const aoi_grid *g, aoi_stats *out);
-void aoi_grid_describe(const aoi_grid *g, aoi_describer *d, uint32_t layer); /* its parts from that layer on */
+void aoi_grid_describe(const aoi_grid *g, aoi_describer *d, uint32_t level); /* its parts from that level on */
 
-/* ---- node_layers.c: the layer of a node ------------------------------------------------------------------------- */
+/* ---- node_levels.c: the level of a node ------------------------------------------------------------------------- */
 
-/* Chooses a layer and makes room for a node of these bounds; aoi_grid_layer_insert then puts it there. */
+/* Chooses a level and makes room for a node of these bounds; aoi_grid_level_insert then puts it there. */
 bool aoi_grid_reserve(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place *place);
-void aoi_grid_layer_insert(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place place);
-void aoi_grid_layer_remove(aoi_grid *g, uint32_t node);
+void aoi_grid_level_insert(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_place place);
+void aoi_grid_level_remove(aoi_grid *g, uint32_t node);
 bool aoi_grid_move_chain(aoi_grid *g, uint32_t owner, const double *from, const double *to); /* all nodes of an owner */
-const char *aoi_grid_check_layers(const aoi_grid *g);
 
-/* Makes uniform layers of mixed ones, or dissolves them. */
-void aoi_grid_divide_layers(aoi_grid *g);
-/* Turns scattered layers into crowds or back; renews cells and boxes of the others where that pays. */
+/* Makes uniform levels of mixed ones, or dissolves them. */
+void aoi_grid_divide_levels(aoi_grid *g);
+/* Turns scattered levels into crowds or back; renews cells and boxes of the others where that pays. */
 void aoi_grid_choose_crowds(aoi_grid *g);
 
 /* ---- tuning.c: choices by counts -------------------------------------------------------------------------------- */
 
 /* The least side of cells for this reach: a power of two times the base. */
 double aoi_grid_side_for(const aoi_grid *g, double reach);
-/* Chooses sides of cells, uniform layers, crowds and rare kinds anew where the counts have changed enough to pay for
+/* Chooses sides of cells, uniform levels, crowds and rare kinds anew where the counts have changed enough to pay for
  * it, and releases memory; what lacks memory stays as it was. */
 void aoi_grid_tidy(aoi_grid *g);
 /* Called before any node is added; false: memory is refused, nothing changed. */

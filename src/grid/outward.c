@@ -63,25 +63,25 @@ bool aoi_grid_begin_outward(aoi_grid *g, const double *at) {
         int32_t first[2] = {c->cx * AOI_COARSE, c->cy * AOI_COARSE};
         if (!outward_add(g, (aoi_grid_ahead){outward_distance(g, first, AOI_COARSE, at), i, AOI_NONE})) return false;
     }
-    g->world->steps += h->coarse_count;
+    g->records->steps += h->coarse_count;
     return true;
 }
 
 double aoi_grid_step_outward(aoi_grid *g, const double *at) {
     const aoi_spatial_hash *h = &g->points;
-    aoi_world *w = g->world;
-    w->hit_count = 0;
+    aoi_records *r = g->records;
+    r->hit_count = 0;
     while (g->ahead_count) {
         aoi_grid_ahead next = outward_take(g);
-        w->steps += AOI_COARSE;
+        r->steps += AOI_COARSE;
         if (next.cell == AOI_NONE) {
             if (outward_open(g, h->coarse + next.coarse, at)) continue;
-            w->failed = true;
+            r->failed = true;
             break;
         }
         for (uint32_t b = h->cells[next.cell].head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next)
-            for (uint32_t lane = 0; lane < h->buckets[b].count; lane++) aoi_add_hit(w, h->buckets[b].ref[lane]);
-        w->steps += h->cells[next.cell].count;
+            for (uint32_t lane = 0; lane < h->buckets[b].count; lane++) aoi_add_hit(r, h->buckets[b].ref[lane]);
+        r->steps += h->cells[next.cell].count;
         return fmin(next.distance, DBL_MAX);
     }
     return INFINITY;

@@ -44,9 +44,15 @@ aoi_borders aoi_borders_of(int dims, const aoi_bounds *b) {
     return r;
 }
 
+double aoi_borders_depth(const aoi_borders *b) {
+    if (b->round) return b->leave_max[0] - b->enter_min[0];
+    return fmax(b->leave_max[0], b->leave_max[1]) - fmin(b->enter_min[0], b->enter_min[1]);
+}
+
 int aoi_borders_kind(const aoi_borders *b, int silence) {
-    int depth = b->enter_min[0] <= 0 || b->enter_min[1] <= 0 ? 0 : b->enter_min[0] < 0.6 * b->leave_max[0] ? 1 : 2;
-    return b->round | b->gap << 1 | silence << 2 | depth << 4 | b->fixed << 6;
+    double reach = fmax(b->leave_max[0], b->leave_max[1]), depth = aoi_borders_depth(b);
+    int class = depth >= reach ? 0 : depth > 0.4 * reach ? 1 : depth > 0.01 * reach ? 2 : 3;
+    return b->round | b->gap << 1 | silence << 2 | class << 4 | b->fixed << 6;
 }
 
 int aoi_size_class(double reach) {
@@ -64,14 +70,6 @@ void aoi_borders_include(aoi_borders *all, const aoi_borders *b) {
     }
     all->gap = all->gap && b->gap && all->enter_max[0] < all->leave_min[0] &&
                (all->round || all->enter_max[1] < all->leave_min[1]);
-}
-
-bool aoi_borders_contain(const aoi_borders *all, const aoi_borders *b) {
-    bool holds = all->round == b->round;
-    for (int a = 0; a < 2; a++)
-        holds = holds && all->enter_min[a] <= b->enter_min[a] && b->enter_max[a] <= all->enter_max[a] &&
-                all->leave_min[a] <= b->leave_min[a] && b->leave_max[a] <= all->leave_max[a];
-    return holds && (!all->gap || b->gap);
 }
 
 aoi_ring aoi_ring_of_move(const double *from, const double *to, const aoi_borders *b, bool solid) {

@@ -11,7 +11,7 @@
 
 #include "core/space_records.h"
 
-/* The borders of one area, or of all areas of a layer: half-extents on two axes.  Round: radii, in [0]. */
+/* The borders of one area, or of all areas of a level: half-extents on two axes.  Round: radii, in [0]. */
 typedef struct aoi_borders {
     double enter_min[2], enter_max[2]; /* least and greatest border of entering; enter_min <= 0: no inner region */
     double leave_min[2], leave_max[2]; /* and of leaving */
@@ -22,15 +22,15 @@ typedef struct aoi_borders {
 /* Circles and sectors in the plane, cylinders, and polygons whose circle is smaller than their box are round; spheres
  * are boxes without an inner region, as heights matter. */
 aoi_borders aoi_borders_of(int dims, const aoi_bounds *b);
-/* Borders of one kind can share a layer: they agree in roundness, gap and depth of the inner region; silence: of nodes
+/* Borders of one kind can share a level: they agree in roundness, gap and depth of the inner region; silence: of nodes
  * that moves skip, below 4. */
 int aoi_borders_kind(const aoi_borders *b, int silence);
+/* By how much less than it reaches an area surely holds all around it. */
+double aoi_borders_depth(const aoi_borders *b);
 /* The exponent of the least power of two that is no less; INT_MIN for 0. */
 int aoi_size_class(double reach);
 /* Widens the borders by others of the same roundness. */
 void aoi_borders_include(aoi_borders *all, const aoi_borders *b);
-/* Whether `all` contains the borders b. */
-bool aoi_borders_contain(const aoi_borders *all, const aoi_borders *b);
 
 typedef struct aoi_ring {
     double center[2], inner[2], outer[2]; /* half-extents, bounds inclusive; inner < 0: no inner region */
@@ -44,12 +44,6 @@ static inline double aoi_ring_margin(double size) {
 
 static inline double aoi_magnitude(const double *p) {
     double x = fabs(p[0]), y = fabs(p[1]);
-    return x > y ? x : y;
-}
-
-/* The Chebyshev distance of two places in the plane. */
-static inline double aoi_apart(const double *p, const double *q) {
-    double x = fabs(p[0] - q[0]), y = fabs(p[1] - q[1]);
     return x > y ? x : y;
 }
 

@@ -4,7 +4,9 @@
  *   circle      squares of distances in 32 bits, four at a time: compared with the squares of the borders, with room for
  *               roundings
  *
- * Either has a second ring if areas have separate borders of entering and leaving: nothing changes in the gap. */
+ * Either has a second ring if areas have separate borders of entering and leaving: nothing changes in the gap.
+ *
+ * Where items carry a reach (spatial_hash.h) each has a ring of its own; `own` is one more around the mover. */
 #ifndef AOI_RING_MATCH_H
 #define AOI_RING_MATCH_H
 
@@ -12,7 +14,7 @@
 #include "grid/ring.h"
 #include "grid/spatial_hash.h"
 
-enum { RING_BOX, RING_ROUND, RING_GAP }; /* kinds of rings; RING_GAP is added to either */
+enum { RING_BOX, RING_ROUND, RING_GAP, RING_EACH = 4 }; /* kinds of rings; RING_GAP or RING_EACH is added to either */
 
 /* Squares of distances: nothing changes below `inner`, above `outer`, and in the gap; without a gap gap_end is below
  * gap_begin. */
@@ -43,13 +45,6 @@ typedef struct ring_window {
     int shift;
 } ring_window;
 
-/* The two ends of a move, for circles: an item on the same side at both ends has not changed. */
-typedef struct ring_ends {
-    uint16_t at[2][2];
-    ring_limits limits;
-    bool known;
-} ring_ends;
-
 /* 16 bits: all v with |v - center| < half, that is, from - v is greater than a limit.  32 bits: all d with least <= d and
  * d <= most, else d - from is greater than a limit. */
 typedef struct ring_range {
@@ -66,6 +61,10 @@ typedef struct ring_lanes { /* the numbers of a window in all lanes, kept in reg
     ring_band near, far; /* squares around the borders of entering and of leaving; without a gap `near` is all */
     aoi_i16x8 base[2];
     int shift;
+    /* of each item: half of the move, on an axis or as a band of circles; how much less of a reach is surely inside; the
+     * distances, or their squares, beyond and within which the mover's own border surely holds all or nothing */
+    aoi_i16x8 half[2], less, own_out, own_in;
+    aoi_i32x4 own_far, own_near;
 } ring_lanes;
 
 /* center: x and y again and again; half: x and y of the outer border, of the inner one, where the gap begins, where it ends.
@@ -144,19 +143,53 @@ AOI_INLINE uint32_t ring_match(const ring_lanes *r, const aoi_bucket *b, int kin
     return aoi_i16_bits(ring_match_box(r, x, y, gap), ring_match_box(r, x + 8, y + 8, gap));
 }
 
-static inline int32_t ring_square(const uint16_t *end, uint16_t x, uint16_t y) {
-    int32_t dx = (int16_t)(uint16_t)(x - end[0]), dy = (int16_t)(uint16_t)(y - end[1]);
-    return dx * dx + dy * dy;
+typedef struct ring_both { /* a bit for each item that may change sides of the mover's own border, and for its own */
+    uint32_t own, theirs;
+} ring_both;
+
+/* Of eight items: all ones for those that surely stay. */
+typedef struct ring_stays {
+    aoi_i16x8 own, theirs;
+} ring_stays;
+
+AOI_INLINE aoi_i16x8 ring_away(aoi_i16x8 v, aoi_i16x8 center) {
+    return aoi_i16_most(aoi_i16_sub(v, center), aoi_i16_sub(center, v));
 }
 
-/* Whether an item in the ring has surely not changed sides: a circle's ring is half as wide again as the band that the
- * circle passes. */
-AOI_INLINE bool ring_keeps_sides(const ring_ends *r, uint16_t x, uint16_t y, bool gap) {
-    const ring_limits *l = &r->limits;
-    int32_t d = ring_square(r->at[0], x, y), e = ring_square(r->at[1], x, y);
-    bool same = ((d < l->inner) & (e < l->inner)) | ((d > l->outer) & (e > l->outer));
-    if (gap) same |= (d > l->gap_begin) & (d < l->gap_end) & (e > l->gap_begin) & (e < l->gap_end);
-    return same;
+AOI_INLINE ring_stays ring_stay_box(const ring_lanes *r, const uint16_t *at_x, const uint16_t *at_y,
+                                    const int16_t *reach) {
+    aoi_i16x8 x = ring_away(aoi_i16_load(at_x), r->center[0]), y = ring_away(aoi_i16_load(at_y), r->center[1]);
+    aoi_i16x8 out = aoi_i16_most(aoi_i16_sub(x, r->half[0]), aoi_i16_sub(y, r->half[1]));
+    aoi_i16x8 in = aoi_i16_most(aoi_i16_sum(x, r->half[0]), aoi_i16_sum(y, r->half[1]));
+    aoi_i16x8 far = aoi_i16_load((const uint16_t *)reach), near = aoi_i16_sum(far, r->less);
+    far = aoi_i16_most(far, aoi_i16_sub(aoi_i16_all(0), far));
+    return (ring_stays){aoi_i16_or(aoi_i16_above(out, r->own_out), aoi_i16_above(r->own_in, in)),
+                        aoi_i16_or(aoi_i16_above(out, far), aoi_i16_above(near, in))};
+}
+
+AOI_INLINE ring_stays ring_stay_round(const ring_lanes *r, const uint16_t *at_x, const uint16_t *at_y,
+                                      const int16_t *reach) {
+    const aoi_i16x8 none = aoi_i16_all(0);
+    aoi_i16x8 x = aoi_i16_sub(aoi_i16_load(at_x), r->center[0]), y = aoi_i16_sub(aoi_i16_load(at_y), r->center[1]);
+    aoi_i16x8 far = aoi_i16_load((const uint16_t *)reach), near = aoi_i16_sum(far, r->less);
+    far = aoi_i16_sum(aoi_i16_most(far, aoi_i16_sub(none, far)), r->half[0]);
+    near = aoi_i16_most(aoi_i16_sub(near, r->half[0]), none);
+    aoi_i32x4 low = aoi_i16_squares_low(x, y), high = aoi_i16_squares_high(x, y);
+#define RING_STAY(d, squares) aoi_i32_or(aoi_i32_above(d, squares(far, none)), aoi_i32_above(squares(near, none), d))
+    aoi_i16x8 theirs = aoi_i32_narrow(RING_STAY(low, aoi_i16_squares_low), RING_STAY(high, aoi_i16_squares_high));
+#undef RING_STAY
+#define RING_STAY(d) aoi_i32_or(aoi_i32_above(d, r->own_far), aoi_i32_above(r->own_near, d))
+    return (ring_stays){aoi_i32_narrow(RING_STAY(low), RING_STAY(high)), theirs};
+#undef RING_STAY
+}
+
+AOI_INLINE ring_both ring_match_each(const ring_lanes *r, const aoi_bucket *b, const int16_t *reach, int kind) {
+    const void *lanes = AOI_ALIGNED(b, AOI_CACHE_LINE);
+    const uint16_t *x = lanes, *y = x + AOI_BUCKET_LANES;
+    ring_stays low, high;
+    if (kind & RING_ROUND) low = ring_stay_round(r, x, y, reach), high = ring_stay_round(r, x + 8, y + 8, reach + 8);
+    else low = ring_stay_box(r, x, y, reach), high = ring_stay_box(r, x + 8, y + 8, reach + 8);
+    return (ring_both){aoi_i16_bits(low.own, high.own) ^ 0xffff, aoi_i16_bits(low.theirs, high.theirs) ^ 0xffff};
 }
 
 #endif

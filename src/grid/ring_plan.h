@@ -10,6 +10,7 @@
 #define AOI_RING_PLAN_H
 
 #include "grid/ring_match.h"
+#include "grid/ring_query.h"
 
 #define RING_CELL (1 << AOI_FIXED_BITS) /* fixed-point units in a cell */
 /* An upper bound of all rounding errors, in fixed-point units, which are less than 2^44. */
@@ -78,8 +79,7 @@ static inline unsigned ring_far_corners(const double *room, double outer2) {
 }
 
 AOI_INLINE unsigned ring_plan_round(const aoi_spatial_hash *h, const aoi_cell *mid, const double *from,
-                                    const double *to, const aoi_borders *b, bool solid, bool gap, ring_lanes *lanes,
-                                    ring_ends *e) {
+                                    const double *to, const aoi_borders *b, bool solid, bool gap, ring_lanes *lanes) {
     double half = h->scale * 0.5, dx = (to[0] - from[0]) * half, dy = (to[1] - from[1]) * half;
     double slack = sqrt(dx * dx + dy * dy) + (RING_BAND + RING_SAFE), outer = b->leave_max[0] * h->scale + slack;
     double center[2], room[4], far2 = 0;
@@ -90,8 +90,6 @@ AOI_INLINE unsigned ring_plan_round(const aoi_spatial_hash *h, const aoi_cell *m
         if (!(outer < 1.5 * RING_CELL && center[a] >= outer && center[a] + outer <= 3 * RING_CELL - 1)) return 0;
         uint32_t origin = ((uint32_t)(a ? mid->cy : mid->cx) - 1) * RING_CELL;
         at[a] = (uint16_t)((uint32_t)(int)center[a] + origin);
-        e->at[0][a] = (uint16_t)((uint32_t)(int)(center[a] - (a ? dy : dx)) + origin);
-        e->at[1][a] = (uint16_t)((uint32_t)(int)(center[a] + (a ? dy : dx)) + origin);
         room[a] = center[a] - RING_CELL;
         room[a + 2] = 2 * RING_CELL - center[a];
         beyond |= ((unsigned)(outer >= room[a]) | (unsigned)(outer >= room[a + 2]) << 2) << a;
@@ -100,15 +98,37 @@ AOI_INLINE unsigned ring_plan_round(const aoi_spatial_hash *h, const aoi_cell *m
     }
     const ring_limits limits = ring_limits_of(b, h->scale, slack, solid, gap);
     ring_spread_round(lanes, at, &limits, gap);
-    e->limits = ring_limits_of(b, h->scale, RING_BAND + RING_SAFE, solid, gap);
-    e->known = !solid;
     return ring_cells_met(beyond, far2 < limits.inner) & ~ring_far_corners(room, outer * outer);
 }
 
+/* The numbers of rings of items, as far as plans of both kinds have not set them. */
+AOI_INLINE void ring_plan_each(const aoi_spatial_hash *h, const aoi_cell *mid, const double *from, const double *to,
+                               const aoi_visitor *v, bool solid, int kind, ring_lanes *lanes) {
+    const double most = RING_CELL * 2.0, deep = v->depth * h->scale + 1, reach = v->own * h->scale;
+    double move[2], depth = solid || deep > most ? most : deep, own = reach > most ? most : reach;
+    double inner = v->own < 0 ? -most : own - depth;
+    for (int a = 0; a < 2; a++) {
+        move[a] = (to[a] - from[a]) * h->scale * 0.5;
+        uint32_t at = (uint32_t)(int)((from[a] + to[a]) * h->scale * 0.5 - mid->begin[a]);
+        lanes->center[a] = aoi_i16_all((uint16_t)(at + ((uint32_t)(a ? mid->cy : mid->cx) - 1) * RING_CELL));
+        lanes->half[a] = aoi_i16_all((int)fabs(move[a]) + 3);
+    }
+    lanes->less = aoi_i16_all(-1 - (int)depth);
+    lanes->own_out = aoi_i16_all(v->own < 0 ? -RING_CELL * 2 : (int)own);
+    lanes->own_in = aoi_i16_all((int)inner);
+    if (!(kind & RING_ROUND)) return;
+    double half = sqrt(move[0] * move[0] + move[1] * move[1]) + 4, far = own + half, near = inner - half;
+    lanes->half[0] = aoi_i16_all((int)half);
+    lanes->own_far = aoi_i32_all(v->own < 0 ? -1 : (int32_t)(far * far) + 1);
+    lanes->own_near = aoi_i32_all(near > 0 ? (int32_t)(near * near) : 0);
+}
+
 AOI_INLINE unsigned ring_plan(const aoi_spatial_hash *h, const aoi_cell *mid, const double *from, const double *to,
-                              const aoi_borders *b, bool solid, int kind, ring_lanes *lanes, ring_ends *ends) {
-    return kind & RING_ROUND ? ring_plan_round(h, mid, from, to, b, solid, kind & RING_GAP, lanes, ends)
-                             : ring_plan_box(h, mid, from, to, b, solid, kind & RING_GAP, lanes);
+                              const aoi_borders *b, bool solid, const aoi_visitor *v, int kind, ring_lanes *lanes) {
+    unsigned cells = kind & RING_ROUND ? ring_plan_round(h, mid, from, to, b, solid, kind & RING_GAP, lanes)
+                                       : ring_plan_box(h, mid, from, to, b, solid, kind & RING_GAP, lanes);
+    if (cells && kind & RING_EACH) ring_plan_each(h, mid, from, to, v, solid, kind, lanes);
+    return cells;
 }
 
 #endif

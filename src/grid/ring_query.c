@@ -13,6 +13,7 @@ typedef struct ring_scan {
     const aoi_visitor *v;
     uint64_t steps;
     size_t found;
+    uint32_t bits; /* of all refs, where items do not tell */
     uint32_t hits[AOI_RING_HITS];
 } ring_scan;
 
@@ -25,14 +26,15 @@ typedef struct ring_matched { /* buckets, and which of their items are in the ri
     uint32_t bucket[RING_MATCHED], bits[RING_MATCHED], count;
 } ring_matched;
 
-AOI_INLINE void ring_gather(ring_scan *s, ring_matched *m, const ring_ends *e, int kind, bool ends) {
+AOI_INLINE void ring_gather(ring_scan *s, ring_matched *m, int kind) {
     for (uint32_t i = 0; i < m->count; i++) {
         const aoi_bucket *b = s->h->buckets + m->bucket[i];
-        for (uint32_t bits = m->bits[i]; bits; bits &= bits - 1) {
+        const uint32_t own = m->bits[i] >> 16, all = m->bits[i] | own;
+        for (uint32_t bits = all & 0xffff; bits; bits &= bits - 1) {
             int lane = aoi_lanes_first(bits);
-            uint32_t ref = b->ref[lane];
-            s->hits[s->found] = ref; /* no branch: written, and kept if it may have changed sides */
-            s->found += !(ends && ring_keeps_sides(e, b->x[lane], b->y[lane], kind & RING_GAP));
+            uint32_t ref = b->ref[lane], mark = s->bits;
+            if (kind & RING_EACH) mark = (own >> lane & 1) << 31 | (m->bits[i] >> lane & 1) << 30;
+            s->hits[s->found++] = ref | mark;
             AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_CACHE_LINE));
             AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_CACHE_LINE));
         }
@@ -42,9 +44,14 @@ AOI_INLINE void ring_gather(ring_scan *s, ring_matched *m, const ring_ends *e, i
 }
 
 /* Whether a bucket matches is not predictable, so there is no branch.  Returns the next bucket of the cell. */
-AOI_INLINE uint32_t ring_scan_bucket(const aoi_bucket *buckets, uint32_t i, const ring_lanes *lanes, int kind,
+AOI_INLINE uint32_t ring_scan_bucket(const aoi_spatial_hash *h, uint32_t i, const ring_lanes *lanes, int kind,
                                      bool wide, bool marked, ring_matched *m) {
-    uint32_t bits = ring_match(lanes, buckets + i, kind, wide) & buckets[i].bits[marked];
+    const aoi_bucket *buckets = h->buckets;
+    uint32_t bits = buckets[i].bits[marked];
+    if (kind & RING_EACH) {
+        ring_both both = ring_match_each(lanes, buckets + i, h->reach + (size_t)i * AOI_BUCKET_LANES, kind);
+        bits = (both.theirs | both.own << 16) & bits * 0x10001;
+    } else bits &= ring_match(lanes, buckets + i, kind, wide);
     m->bucket[m->count] = i;
     m->bits[m->count] = bits;
     m->count += bits != 0;
@@ -53,52 +60,55 @@ AOI_INLINE uint32_t ring_scan_bucket(const aoi_bucket *buckets, uint32_t i, cons
 
 /* Some of the nine cells around one: their head buckets, then the others of full cells, whose chains are walked side by
  * side, as each step waits for memory: `open` is a queue of the next bucket of each chain. */
-AOI_INLINE void ring_scan_by(ring_scan *s, const aoi_cell *mid, unsigned cells, const ring_lanes *lanes,
-                             const ring_ends *e, int kind, bool wide) {
-    const aoi_bucket *buckets = s->h->buckets;
+AOI_INLINE void ring_scan_by(ring_scan *s, const aoi_cell *mid, unsigned cells, const ring_lanes *lanes, int kind,
+                             bool wide) {
     uint32_t open[RING_OPEN], first = 0, last = 0, heads = 0, i;
     ring_matched m;
-    bool ends = (kind & RING_ROUND) && e->known, marked = s->v->marked;
+    bool marked = s->v->marked;
     m.count = 0;
     for (; cells; cells &= cells - 1) {
         if ((i = mid->head[aoi_lanes_first(cells)]) == AOI_NONE) continue;
         heads++;
-        if ((i = ring_scan_bucket(buckets, i, lanes, kind, wide, marked, &m)) != AOI_NONE) open[last++] = i;
+        if ((i = ring_scan_bucket(s->h, i, lanes, kind, wide, marked, &m)) != AOI_NONE) open[last++] = i;
     }
     while (first != last) {
-        if (m.count == RING_MATCHED) ring_gather(s, &m, e, kind, ends);
-        i = ring_scan_bucket(buckets, open[first++ % RING_OPEN], lanes, kind, wide, marked, &m);
+        if (m.count == RING_MATCHED) ring_gather(s, &m, kind);
+        i = ring_scan_bucket(s->h, open[first++ % RING_OPEN], lanes, kind, wide, marked, &m);
         open[last % RING_OPEN] = i;
         last += i != AOI_NONE;
     }
-    ring_gather(s, &m, e, kind, ends);
+    ring_gather(s, &m, kind);
     s->steps += (uint64_t)(heads + first) * AOI_BUCKET_ITEMS;
 }
 
-static void ring_scan_cells(ring_scan *s, const aoi_cell *mid, unsigned cells, const ring_lanes *lanes,
-                            const ring_ends *e, int kind) {
+static void ring_scan_cells(ring_scan *s, const aoi_cell *mid, unsigned cells, const ring_lanes *lanes, int kind) {
     switch (kind) {
     case RING_BOX:
-        ring_scan_by(s, mid, cells, lanes, e, RING_BOX, false);
+        ring_scan_by(s, mid, cells, lanes, RING_BOX, false);
         break;
     case RING_BOX | RING_GAP:
-        ring_scan_by(s, mid, cells, lanes, e, RING_BOX | RING_GAP, false);
+        ring_scan_by(s, mid, cells, lanes, RING_BOX | RING_GAP, false);
         break;
     case RING_ROUND:
-        ring_scan_by(s, mid, cells, lanes, e, RING_ROUND, false);
+        ring_scan_by(s, mid, cells, lanes, RING_ROUND, false);
+        break;
+    case RING_EACH:
+        ring_scan_by(s, mid, cells, lanes, RING_EACH, false);
+        break;
+    case RING_ROUND | RING_EACH:
+        ring_scan_by(s, mid, cells, lanes, RING_ROUND | RING_EACH, false);
         break;
     default:
-        ring_scan_by(s, mid, cells, lanes, e, RING_ROUND | RING_GAP, false);
+        ring_scan_by(s, mid, cells, lanes, RING_ROUND | RING_GAP, false);
         break;
     }
 }
 
 /* Around a place that may not have a cell: `k` replaces it, and needs no head buckets. */
-static void ring_scan_around(ring_scan *s, aoi_cell *k, unsigned cells, const ring_lanes *lanes, const ring_ends *e,
-                             int kind) {
+static void ring_scan_around(ring_scan *s, aoi_cell *k, unsigned cells, const ring_lanes *lanes, int kind) {
     uint32_t i = aoi_spatial_find(s->h, k->cx, k->cy);
     if (i != AOI_NONE) {
-        ring_scan_cells(s, s->h->cells + i, cells, lanes, e, kind);
+        ring_scan_cells(s, s->h->cells + i, cells, lanes, kind);
         return;
     }
     for (unsigned left = cells; left; left &= left - 1) {
@@ -106,7 +116,7 @@ static void ring_scan_around(ring_scan *s, aoi_cell *k, unsigned cells, const ri
         i = aoi_spatial_find(s->h, k->cx + d % 3 - 1, k->cy + d / 3 - 1);
         k->head[d] = i == AOI_NONE ? AOI_NONE : s->h->cells[i].head[AOI_MIDDLE];
     }
-    ring_scan_cells(s, k, cells, lanes, e, kind);
+    ring_scan_cells(s, k, cells, lanes, kind);
 }
 
 /* ---- any ring over any cells ------------------------------------------------------------------------------------- */
@@ -127,8 +137,8 @@ static int64_t ring_smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* A cell of a rectangle that may be too wide for 16 bits: the center moves to the nearest place in the cell. */
-static void ring_scan_box_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
+/* The window of a rectangle that is too wide for 16 bits, in one cell: the center moves to the nearest place in it. */
+static ring_window ring_box_window(const ring *r, const aoi_cell *k) {
     ring_window w = {0};
     for (int a = 0; a < 2; a++) {
         int64_t first = (int64_t)(a ? k->cy : k->cx) * RING_CELL, last = first + RING_CELL - 1;
@@ -137,50 +147,86 @@ static void ring_scan_box_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
         w.half[a] = (uint16_t)ring_smaller(ring_larger(r->outer[a] - off, 0), RING_CELL);
         w.half[2 + a] = (uint16_t)ring_smaller(ring_larger(r->inner[a] - off, 0), RING_CELL);
     }
-    const ring_lanes lanes = ring_spread(&w, RING_BOX);
-    ring_scan_by(s, k, 1u << AOI_MIDDLE, &lanes, &(ring_ends){.known = false}, RING_BOX, false);
+    return w;
 }
 
-/* A cell of a circle that may be too wide for 16 bits: all lengths are halved until it is not.  Both coordinates of a
- * difference are rounded twice, so that distances are off by less than 3 units. */
-static void ring_scan_round_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
+/* Of a circle: all lengths are halved until they fit.  Both coordinates of a difference are rounded twice, so that
+ * distances are off by less than 3 units. */
+static ring_window ring_round_window(const ring *r, const aoi_cell *k) {
     ring_window w = {0};
     double unit = 1;
-    w.shift = 0;
-    while ((ring_larger(r->outer[0], r->outer[1]) + RING_CELL) >> w.shift >= INT16_MAX) w.shift++, unit *= 0.5;
+    while (k && (ring_larger(r->outer[0], r->outer[1]) + RING_CELL) >> w.shift >= INT16_MAX) w.shift++, unit *= 0.5;
     double inner = r->radius_in * unit - 3, outer = r->radius_out * unit + 3;
     w.limits = (ring_limits){inner > 0 ? (int32_t)(inner * inner) : 0,
                              outer * outer < INT32_MAX ? (int32_t)(outer * outer) + 1 : INT32_MAX, 1, 0};
     for (int a = 0; a < 2; a++) {
-        int64_t first = (int64_t)(a ? k->cy : k->cx) * RING_CELL;
+        int64_t first = k ? (int64_t)(a ? k->cy : k->cx) * RING_CELL : 0;
         w.base[a] = (uint16_t)first;
         w.center[a] = (uint16_t)((r->center[a] - first) >> w.shift);
     }
-    const ring_lanes lanes = ring_spread(&w, RING_ROUND);
-    ring_scan_by(s, k, 1u << AOI_MIDDLE, &lanes, &(ring_ends){.known = false}, RING_ROUND, true);
+    return w;
 }
 
-static void ring_scan_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
-    if (r->round) ring_scan_round_cell(s, k, r);
-    else ring_scan_box_cell(s, k, r);
+static void ring_scan_wide_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
+    const ring_window w = r->round ? ring_round_window(r, k) : ring_box_window(r, k);
+    const ring_lanes lanes = ring_spread(&w, r->round ? RING_ROUND : RING_BOX);
+    if (r->round) ring_scan_by(s, k, 1u << AOI_MIDDLE, &lanes, RING_ROUND, true);
+    else ring_scan_by(s, k, 1u << AOI_MIDDLE, &lanes, RING_BOX, false);
 }
 
-static void ring_walk_all(ring_scan *s, const ring *r, const aoi_span *outer, const aoi_span *inner) {
-    for (uint32_t i = 0; i < s->h->top; i++) {
-        const aoi_cell *k = s->h->cells + i;
+enum { RING_NARROW = 3 * RING_CELL }; /* outer borders up to which differences have 16 bits, whatever the cell */
+
+typedef struct ring_walker { /* cells are collected, and scanned nine at a time */
+    ring_scan *scan;
+    const ring *ring;
+    bool narrow;
+    ring_lanes lanes;
+    uint32_t count;
+    aoi_cell nine;
+} ring_walker;
+
+static void ring_open_walker(ring_walker *w, ring_scan *s, const ring *r) {
+    w->scan = s, w->ring = r, w->count = 0;
+    w->narrow = r->outer[0] <= RING_NARROW && r->outer[1] <= RING_NARROW;
+    if (!w->narrow) return;
+    ring_window all = {
+        .center = {(uint16_t)r->center[0], (uint16_t)r->center[1]},
+        .half = {(uint16_t)r->outer[0], (uint16_t)r->outer[1], (uint16_t)r->inner[0], (uint16_t)r->inner[1]}};
+    if (r->round) all = ring_round_window(r, NULL);
+    w->lanes = ring_spread(&all, r->round ? RING_ROUND : RING_BOX);
+}
+
+static void ring_scan_collected(ring_walker *w) {
+    ring_scan_cells(w->scan, &w->nine, (1u << w->count) - 1, &w->lanes, w->ring->round ? RING_ROUND : RING_BOX);
+    w->count = 0;
+}
+
+static void ring_walk_cell(ring_walker *w, const aoi_cell *k) {
+    if (!w->narrow) {
+        ring_scan_wide_cell(w->scan, k, w->ring);
+        return;
+    }
+    w->nine.head[w->count++] = k->head[AOI_MIDDLE];
+    if (w->count == 9) ring_scan_collected(w);
+}
+
+static void ring_walk_all(ring_walker *w, const aoi_span *outer, const aoi_span *inner) {
+    const aoi_spatial_hash *h = w->scan->h;
+    for (uint32_t i = 0; i < h->top; i++) {
+        const aoi_cell *k = h->cells + i;
         if (aoi_cell_exists(k) && aoi_span_holds(outer, k->cx, k->cy) && !aoi_span_holds(inner, k->cx, k->cy))
-            ring_scan_cell(s, k, r);
+            ring_walk_cell(w, k);
     }
 }
 
-static void ring_walk_span(ring_scan *s, const ring *r, const aoi_span *outer, const aoi_span *inner) {
+static void ring_walk_span(ring_walker *w, const aoi_span *outer, const aoi_span *inner) {
     for (int32_t y = outer->y0; y <= outer->y1; y++) {
         bool crosses = inner->y0 <= y && y <= inner->y1 && inner->x0 <= inner->x1;
         for (int32_t x = outer->x0; x <= outer->x1; x++) {
             if (crosses && x == inner->x0) x = inner->x1 + 1;
             if (x > outer->x1) break;
-            uint32_t i = aoi_spatial_find(s->h, x, y);
-            if (i != AOI_NONE) ring_scan_cell(s, s->h->cells + i, r);
+            uint32_t i = aoi_spatial_find(w->scan->h, x, y);
+            if (i != AOI_NONE) ring_walk_cell(w, w->scan->h->cells + i);
         }
     }
 }
@@ -198,8 +244,11 @@ static void ring_walk(ring_scan *s, const ring *r) {
     /* the cells wholly in the inner region */
     aoi_span inner = {aoi_cell_of_fixed(in_lo[0] + RING_CELL - 1), aoi_cell_of_fixed(in_lo[1] + RING_CELL - 1),
                       aoi_cell_of_fixed(in_hi[0] + 1) - 1, aoi_cell_of_fixed(in_hi[1] + 1) - 1};
-    if (aoi_span_is_wide(s->h, &outer)) ring_walk_all(s, r, &outer, &inner);
-    else ring_walk_span(s, r, &outer, &inner);
+    ring_walker w;
+    ring_open_walker(&w, s, r);
+    if (aoi_span_is_wide(s->h, &outer)) ring_walk_all(&w, &outer, &inner);
+    else ring_walk_span(&w, &outer, &inner);
+    if (w.count) ring_scan_collected(&w);
 }
 
 /* ---- rings in fixed-point units ---------------------------------------------------------------------------------- */
@@ -264,11 +313,10 @@ static bool ring_disjoint(const ring *p, const ring *q) {
 static bool ring_scan_step(ring_scan *s, const double *from, const double *to, const aoi_borders *b, bool solid,
                            int kind) {
     ring_lanes lanes;
-    ring_ends ends;
     int32_t cx = aoi_cell_of_fixed(aoi_fixed_of(s->h, from[0])), cy = aoi_cell_of_fixed(aoi_fixed_of(s->h, from[1]));
     aoi_cell k = {.cx = cx, .cy = cy, .begin = {aoi_block_begin(cx), aoi_block_begin(cy)}};
-    unsigned cells = ring_plan(s->h, &k, from, to, b, solid, kind, &lanes, &ends);
-    if (cells) ring_scan_around(s, &k, cells, &lanes, &ends, kind);
+    unsigned cells = ring_plan(s->h, &k, from, to, b, solid, s->v, kind, &lanes);
+    if (cells) ring_scan_around(s, &k, cells, &lanes, kind);
     return cells != 0;
 }
 
@@ -298,13 +346,14 @@ AOI_INLINE uint64_t ring_query_by(const aoi_spatial_hash *h, const double *from,
                                   bool solid, uint32_t center, const aoi_visitor *v, int kind) {
     ring_scan s;
     ring_lanes lanes;
-    ring_ends ends;
     s.h = h, s.v = v, s.steps = s.found = 0;
+    s.bits = v->tells ? AOI_RING_THEIRS | (v->own < 0 ? 0 : AOI_RING_OWN) : 0;
     if (center == AOI_NONE) center = ring_cell_at(h, from);
     const aoi_cell *mid = center == AOI_NONE ? NULL : h->cells + center;
-    unsigned cells = mid ? ring_plan(h, mid, from, to, b, solid, kind, &lanes, &ends) : 0;
-    if (cells) ring_scan_by(&s, mid, cells, &lanes, &ends, kind, false);
-    else if (mid || !ring_scan_step(&s, from, to, b, solid, kind)) ring_scan_far(&s, from, to, b, solid, kind);
+    unsigned cells = mid ? ring_plan(h, mid, from, to, b, solid, v, kind, &lanes) : 0;
+    if (cells) ring_scan_by(&s, mid, cells, &lanes, kind, false);
+    else if (mid || !ring_scan_step(&s, from, to, b, solid, kind))
+        ring_scan_far(&s, from, to, b, solid, kind & ~RING_EACH);
     ring_flush(&s);
     return s.steps;
 }
@@ -318,13 +367,17 @@ uint64_t aoi_box_query(const aoi_spatial_hash *h, const double *lo, const double
 
 uint64_t aoi_ring_query(const aoi_spatial_hash *h, const double *from, const double *to, const aoi_borders *b,
                         bool solid, uint32_t center, const aoi_visitor *v) {
-    switch ((b->round ? RING_ROUND : RING_BOX) | (b->gap ? RING_GAP : 0)) {
+    switch ((b->round ? RING_ROUND : RING_BOX) | (v->each ? RING_EACH : b->gap ? RING_GAP : 0)) {
     case RING_BOX:
         return ring_query_by(h, from, to, b, solid, center, v, RING_BOX);
     case RING_BOX | RING_GAP:
         return ring_query_by(h, from, to, b, solid, center, v, RING_BOX | RING_GAP);
     case RING_ROUND:
         return ring_query_by(h, from, to, b, solid, center, v, RING_ROUND);
+    case RING_EACH:
+        return ring_query_by(h, from, to, b, solid, center, v, RING_EACH);
+    case RING_ROUND | RING_EACH:
+        return ring_query_by(h, from, to, b, solid, center, v, RING_ROUND | RING_EACH);
     default:
         return ring_query_by(h, from, to, b, solid, center, v, RING_ROUND | RING_GAP);
     }

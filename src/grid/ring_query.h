@@ -27,7 +27,19 @@ typedef struct aoi_visitor {
     void *ud;
     uintptr_t records, others; /* two arrays of cache lines; the lines of the refs are prefetched before the visit */
     bool marked;               /* marked items only */
+    bool tells;                /* refs come with the bits below */
+    bool each;                 /* the items carry reaches, which set them; else all are set */
+    /* each: how far the mover's own area reaches, or -1; least by which an area is inside of its reach, of any item. */
+    double own, depth;
 } aoi_visitor;
+
+static inline aoi_visitor aoi_visits(aoi_visit visit, void *ud, const void *records, const void *others) {
+    return (aoi_visitor){.visit = visit, .ud = ud, .records = (uintptr_t)records, .others = (uintptr_t)others};
+}
+
+#define AOI_RING_OWN (UINT32_C(1) << 31)    /* the mover's own area may change for the item, */
+#define AOI_RING_THEIRS (UINT32_C(1) << 30) /* and the item's one for the mover */
+#define AOI_RING_REF (AOI_RING_THEIRS - 1)
 
 /* Visits every item in the box lo..hi (bounds inclusive), and maybe others, each once.  Returns the items compared,
  * gaps included. */

@@ -12,6 +12,9 @@
  * Coordinates and the link to the next bucket share one cache line; refs are in the other, read only for items that
  * hit. Exact positions are in the records.
  *
+ * Items may carry how far their areas reach, in a column beside the buckets: a query then leaves out both those that
+ * surely do not reach its place and those that surely do.
+ *
  * Only cells that have held something since the last `tidy` exist: memory follows the items, not the map.  A coarse
  * cell is a square of 8 x 8 cells with a chain of those that exist.  Searches from far away read coarse cells instead
  * of all cells. Method: spatial hashing (Teschner et al. 2003); the "nine-grid" of the AOI literature. */
@@ -61,11 +64,13 @@ typedef struct aoi_spatial_hash {
     uint32_t cap, top, unused, used, empty; /* used: cells that exist; empty: those of them without items */
     uint32_t count;                         /* items */
     bool of_nodes;                          /* the items are nodes, at the places of their owners, not entities */
+    bool carries;                           /* there is a column of reaches */
     aoi_bucket *buckets;
-    uint32_t bucket_cap, bucket_top, unused_bucket;
+    int16_t *reach; /* by slot, see aoi_item_reach() */
+    uint32_t bucket_cap, bucket_top, unused_bucket, reach_cap;
     aoi_coarse_cell *coarse;
     uint32_t coarse_cap, coarse_count;
-    aoi_index index, coarse_index;
+    aoi_hash_index index, coarse_index;
 } aoi_spatial_hash;
 
 void aoi_spatial_open(aoi_spatial_hash *h, double side, bool of_nodes);
@@ -111,7 +116,7 @@ static inline double aoi_block_begin(int32_t k) {
 
 static inline uint32_t aoi_spatial_find(const aoi_spatial_hash *h, int32_t cx, int32_t cy) {
     uint32_t hash = aoi_cell_hash(cx, cy), at = AOI_SEEK, i;
-    while ((i = aoi_index_next(&h->index, hash, &at)) != AOI_NONE)
+    while ((i = aoi_hash_index_next(&h->index, hash, &at)) != AOI_NONE)
         if (h->cells[i].cx == cx && h->cells[i].cy == cy) break;
     return i;
 }
@@ -167,36 +172,43 @@ static inline bool aoi_span_is_wide(const aoi_spatial_hash *h, const aoi_span *s
     return ((double)s->x1 - s->x0 + 1) * ((double)s->y1 - s->y0 + 1) > (double)h->top + 1;
 }
 
-/* Whether the item is in that slot, with the fixed-point coordinates of `at`. */
-bool aoi_spatial_has(const aoi_spatial_hash *h, uint32_t cell, uint32_t slot, const double *at, uint32_t ref);
 /* Reports each cell as a part, with its items as entries. */
-void aoi_spatial_describe(const aoi_spatial_hash *h, aoi_describer *d, int part, uint32_t layer, int entry);
+void aoi_spatial_describe(const aoi_spatial_hash *h, aoi_describer *d, int part, uint32_t level, int entry);
 
 /* ---- items with records: entities or nodes, whose records hold their cells and slots ----------------------------- */
 
-static inline const double *aoi_item_position(const aoi_world *w, const aoi_spatial_hash *h, uint32_t ref) {
-    return w->entities[h->of_nodes ? w->nodes[ref].owner : ref].pos;
+static inline const double *aoi_item_position(const aoi_records *r, const aoi_spatial_hash *h, uint32_t ref) {
+    return r->entities[h->of_nodes ? r->nodes[ref].owner : ref].pos;
 }
 
-static inline aoi_cell_slot *aoi_item_place(const aoi_world *w, const aoi_spatial_hash *h, uint32_t ref) {
-    return h->of_nodes ? &w->nodes[ref].place : &w->entities[ref].place;
+static inline aoi_cell_slot *aoi_item_place(const aoi_records *r, const aoi_spatial_hash *h, uint32_t ref) {
+    return h->of_nodes ? &r->nodes[ref].place : &r->entities[ref].place;
 }
+
+/* How far the area of a node reaches, in fixed-point units, rounded down; of an entity those of its nodes that are
+ * `carried`: 0 without one, the greatest with its sign changed where there are several. */
+int16_t aoi_item_reach(const aoi_records *r, const aoi_spatial_hash *h, uint32_t ref);
+/* Adds the column of reaches; false when memory is refused. */
+bool aoi_items_carry(aoi_records *r, aoi_spatial_hash *h);
+
+/* Makes a node `carried` by the item of its owner, or no longer; it need not be in the owner's chain. */
+void aoi_item_carry(aoi_records *r, aoi_spatial_hash *h, uint32_t node, bool carried);
 
 /* Into a cell that was reserved. */
-void aoi_item_insert(aoi_world *w, aoi_spatial_hash *h, uint32_t cell, const double *at, uint32_t ref, bool marked);
-void aoi_item_remove(aoi_world *w, aoi_spatial_hash *h, uint32_t ref);
-bool aoi_item_change_cell(aoi_world *w, aoi_spatial_hash *h, uint32_t ref, const double *to);
+void aoi_item_insert(aoi_records *r, aoi_spatial_hash *h, uint32_t cell, const double *at, uint32_t ref, bool marked);
+void aoi_item_remove(aoi_records *r, aoi_spatial_hash *h, uint32_t ref);
+bool aoi_item_change_cell(aoi_records *r, aoi_spatial_hash *h, uint32_t ref, const double *to);
 
 /* False when memory is refused, and then nothing has changed. */
-static inline bool aoi_item_move(aoi_world *w, aoi_spatial_hash *h, uint32_t ref, const double *to) {
-    const aoi_cell_slot *p = aoi_item_place(w, h, ref);
-    return aoi_spatial_update(h, p->cell, p->slot, to) || aoi_item_change_cell(w, h, ref, to);
+static inline bool aoi_item_move(aoi_records *r, aoi_spatial_hash *h, uint32_t ref, const double *to) {
+    const aoi_cell_slot *p = aoi_item_place(r, h, ref);
+    return aoi_spatial_update(h, p->cell, p->slot, to) || aoi_item_change_cell(r, h, ref, to);
 }
 
 /* Moves all items into cells of another side; false when memory is refused, and then nothing has changed.  O(items). */
-bool aoi_items_resize(aoi_world *w, aoi_spatial_hash *h, double side);
+bool aoi_items_resize(aoi_records *r, aoi_spatial_hash *h, double side);
 /* The same of entities, by their slots, so that their order tells nothing of the cells before; slower. */
-bool aoi_entities_resize(aoi_world *w, aoi_spatial_hash *h, double side);
+bool aoi_entities_resize(aoi_records *r, aoi_spatial_hash *h, double side);
 
 /* Calls f for each item, in the order of the cells. */
 typedef void (*aoi_item_visit)(void *ud, uint32_t ref);

@@ -23,7 +23,7 @@ static uint32_t grid_occupied(const aoi_grid *g) {
 
 static bool grid_resize_points(aoi_grid *g, double side) {
     if (!isfinite(side)) return false;
-    return aoi_items_resize(g->world, &g->points, side);
+    return aoi_items_resize(g->records, &g->points, side);
 }
 
 /* Cells like the areas most in use suit the queries over points, but not if most are empty. */
@@ -35,14 +35,14 @@ static void grid_fit_points(aoi_grid *g, double side) {
         good = grid_resize_points(g, g->points.side * 2);
 }
 
-/* The layer with the most nodes chooses the side of cells.  It chooses anew where its nodes or the entities have doubled
+/* The level with the most nodes chooses the side of cells.  It chooses anew where its nodes or the entities have doubled
  * or fallen to a quarter, and where it is another one, with twice the nodes that are left of the one that chose.  Few
  * nodes do not make cells larger: most queries are other questions. */
 static void grid_tune_points(aoi_grid *g, bool counted) {
-    const aoi_grid_layer *most = NULL;
+    const aoi_grid_level *most = NULL;
     uint32_t left = 0;
-    for (uint32_t i = 0; i < g->layer_count; i++) {
-        const aoi_grid_layer *y = g->layers + i;
+    for (uint32_t i = 0; i < g->level_count; i++) {
+        const aoi_grid_level *y = g->levels + i;
         if (y->side == g->chosen) left += y->count;
         if (!most || y->count > most->count) most = y;
     }
@@ -68,24 +68,24 @@ void aoi_grid_count_question(aoi_grid *g, double reach) {
 
 /* The first node finds the entities as if no question had been asked. */
 bool aoi_grid_begin_watch(aoi_grid *g) {
-    if (!g->watched) g->watched = aoi_entities_resize(g->world, &g->points, g->fixed ? g->base : AOI_GRID_SIDE);
+    if (!g->watched) g->watched = aoi_entities_resize(g->records, &g->points, g->fixed ? g->base : AOI_GRID_SIDE);
     return g->watched;
 }
 
 /* ---- rare kinds ------------------------------------------------------------------------------------------------ */
 
-static void grid_count_kinds(const aoi_world *w, uint32_t count[64]) {
-    for (uint32_t e = 0; e < w->entity_top; e++)
-        for (uint64_t k = aoi_is_live(w->entities[e].generation) ? w->entities[e].kind : 0; k; k &= k - 1)
+static void grid_count_kinds(const aoi_records *r, uint32_t count[64]) {
+    for (uint32_t e = 0; e < r->entity_top; e++)
+        for (uint64_t k = aoi_is_live(r->entities[e].generation) ? r->entities[e].kind : 0; k; k &= k - 1)
             count[aoi_lanes_first(k)]++;
 }
 
 /* The rarest kinds that together no more than one entity in RARE_SHARE has. */
-static uint64_t grid_rare_kinds(const aoi_world *w) {
-    uint32_t count[64] = {0}, left = w->entity_count / RARE_SHARE;
+static uint64_t grid_rare_kinds(const aoi_records *r) {
+    uint32_t count[64] = {0}, left = r->entity_count / RARE_SHARE;
     uint64_t rare = 0;
-    if (w->entity_count < RARE_LEAST) return 0;
-    grid_count_kinds(w, count);
+    if (r->entity_count < RARE_LEAST) return 0;
+    grid_count_kinds(r, count);
     for (;;) {
         int best = -1;
         for (int k = 0; k < 64; k++)
@@ -97,28 +97,28 @@ static uint64_t grid_rare_kinds(const aoi_world *w) {
 }
 
 static void grid_tune_rare(aoi_grid *g) {
-    const aoi_world *w = g->world;
-    uint64_t rare = grid_rare_kinds(w);
-    for (uint32_t e = 0; e < w->entity_top && rare != g->rare; e++)
-        if (aoi_is_live(w->entities[e].generation))
-            aoi_spatial_mark(&g->points, w->entities[e].place.slot, (w->entities[e].kind & rare) != 0);
+    const aoi_records *r = g->records;
+    uint64_t rare = grid_rare_kinds(r);
+    for (uint32_t e = 0; e < r->entity_top && rare != g->rare; e++)
+        if (aoi_is_live(r->entities[e].generation))
+            aoi_spatial_mark(&g->points, r->entities[e].place.slot, (r->entities[e].kind & rare) != 0);
     g->rare = rare;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static bool grid_is_untidy(const aoi_grid *g) {
-    for (uint32_t i = 0; i < g->layer_count; i++)
-        if (aoi_spatial_is_untidy(&g->layers[i].cells)) return true;
+    for (uint32_t i = 0; i < g->level_count; i++)
+        if (aoi_spatial_is_untidy(&g->levels[i].cells)) return true;
     return g->changed;
 }
 
 void aoi_grid_tidy(aoi_grid *g) {
-    if (!g->world->entity_count) aoi_grid_close(g);
+    if (!g->records->entity_count) aoi_grid_close(g);
     if (grid_is_untidy(g)) {
-        const bool counted = aoi_chooses_anew(g->world->entity_count, &g->counted);
+        const bool counted = aoi_chooses_anew(g->records->entity_count, &g->counted);
         grid_tune_points(g, counted);
-        aoi_grid_divide_layers(g);
+        aoi_grid_divide_levels(g);
         aoi_grid_choose_crowds(g);
         if (counted) grid_tune_rare(g);
         g->changed = false;

@@ -12,13 +12,8 @@ enum { HISTORY_MOVED = 1, HISTORY_LOOKS = 2 }; /* why an entity is dirty; it may
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static void set_row(aoi_history *h, uint32_t trace, uint32_t row) {
-    h->row_of[trace] = row;
-    if (h->traces[trace].entity != AOI_NONE) h->row_at[h->traces[trace].entity] = row;
-}
-
 static size_t place_bytes(const aoi_history *h) {
-    return (size_t)h->layer.space->world.dims * sizeof(double);
+    return (size_t)h->plugin.space->records.dims * sizeof(double);
 }
 
 /* Makes the column of a tick with room for the position of each row. */
@@ -26,7 +21,7 @@ static bool column_ready(aoi_history *h, uint32_t tick, uint32_t rows) {
     aoi_memory *m = aoi_history_memory(h);
     uint32_t k = tick % h->columns;
     return AOI_GROW_FILLED(m, h->ring, h->ring_cap, k + (size_t)1, &(aoi_column){0}) &&
-           AOI_GROW(m, h->ring[k].places, h->ring[k].cap, (size_t)rows * (size_t)h->layer.space->world.dims);
+           AOI_GROW(m, h->ring[k].places, h->ring[k].cap, (size_t)rows * (size_t)h->plugin.space->records.dims);
 }
 
 /* Gives a trace a row, with its present position at all ticks of the window.  `tick` is the one being recorded. */
@@ -41,7 +36,7 @@ static bool give_row(aoi_history *h, uint32_t trace, uint32_t tick) {
     else h->unused_row = h->rows[row].moved;
     h->rows[row] = (aoi_past_row){trace, tick};
     h->row_count++;
-    set_row(h, trace, row);
+    h->row_of[trace] = row;
     return true;
 }
 
@@ -51,7 +46,7 @@ static void take_row(aoi_history *h, uint32_t trace, uint32_t tick) {
     memcpy(h->traces[trace].rest, aoi_row_place(h, row, tick % h->columns), place_bytes(h));
     h->rows[row] = (aoi_past_row){.trace = AOI_NONE, .moved = h->unused_row};
     h->unused_row = row;
-    set_row(h, trace, AOI_NONE);
+    h->row_of[trace] = AOI_NONE;
     h->row_count--;
 }
 
@@ -72,7 +67,7 @@ static void pack_rows(aoi_history *h) {
         for (uint32_t k = 0; k < h->ring_cap && to != row; k++)
             if (h->ring[k].places) memcpy(aoi_row_place(h, to, k), aoi_row_place(h, row, k), place_bytes(h));
         h->rows[to] = h->rows[row];
-        set_row(h, h->rows[to].trace, to);
+        h->row_of[h->rows[to].trace] = to;
         to++;
     }
     h->row_top = to;
@@ -102,31 +97,30 @@ static void note_standing(aoi_history *h, uint32_t tick) {
 /* ---- traces ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t trace_hash(const aoi_history *h, int64_t id) {
-    return aoi_id_hash(&h->layer.space->world.hash_key, id);
+    return aoi_id_hash(&h->plugin.space->records.hash_key, id);
 }
 
 static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     aoi_memory *m = aoi_history_memory(h);
-    const aoi_space *s = h->layer.space;
+    const aoi_space *s = h->plugin.space;
     const double *pos = aoi_position_now(s, entity);
     uint32_t t = h->unused_trace != AOI_NONE ? h->unused_trace : h->trace_top;
     if (!AOI_GROW_FILLED(m, h->trace_of, h->trace_of_cap, entity + (size_t)1, &(uint32_t){AOI_NONE}) ||
-        !AOI_GROW_FILLED(m, h->row_at, h->row_at_cap, entity + (size_t)1, &(uint32_t){AOI_NONE}) ||
-        !aoi_index_reserve(m, &h->ids, h->trace_count + (size_t)1) ||
+        !aoi_hash_index_reserve(m, &h->ids, h->trace_count + (size_t)1) ||
         !AOI_GROW(m, h->traces, h->trace_cap, t + (size_t)1) || !AOI_GROW(m, h->row_of, h->row_of_cap, t + (size_t)1))
         return false;
     uint32_t unused = t == h->trace_top ? AOI_NONE : h->traces[t].next;
-    h->traces[t] = (aoi_trace){.id = s->world.entities[entity].id,
+    h->traces[t] = (aoi_trace){.id = s->records.entities[entity].id,
                                .looks = aoi_looks_of(s, entity),
-                               .rest = {pos[0], pos[1], s->world.dims == 3 ? pos[2] : 0},
+                               .rest = {pos[0], pos[1], s->records.dims == 3 ? pos[2] : 0},
                                .entered = tick,
                                .left = AOI_NONE,
                                .next = AOI_NONE,
                                .entity = entity};
-    set_row(h, t, AOI_NONE);
+    h->row_of[t] = AOI_NONE;
     if (t == h->trace_top) h->trace_top++;
     else h->unused_trace = unused;
-    aoi_index_add(&h->ids, trace_hash(h, h->traces[t].id), t);
+    aoi_hash_index_add(&h->ids, trace_hash(h, h->traces[t].id), t);
     h->large_count += h->traces[t].looks.extent != 0;
     h->trace_count++;
     h->trace_of[entity] = t;
@@ -140,7 +134,7 @@ static void end_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     if (h->first_ended == AOI_NONE) h->first_ended = t;
     else h->traces[h->last_ended].next = t;
     h->last_ended = t;
-    h->trace_of[entity] = h->row_at[entity] = AOI_NONE;
+    h->trace_of[entity] = AOI_NONE;
     h->traces[t].entity = AOI_NONE;
 }
 
@@ -150,7 +144,7 @@ static void forget_traces(aoi_history *h, uint32_t first) {
         aoi_trace *trace = h->traces + t;
         h->first_ended = trace->next;
         take_row(h, t, h->now);
-        aoi_index_remove(&h->ids, trace_hash(h, trace->id), t);
+        aoi_hash_index_remove(&h->ids, trace_hash(h, trace->id), t);
         h->large_count -= trace->looks.extent != 0;
         trace->next = h->unused_trace;
         trace->entered = trace->left = AOI_NONE;
@@ -183,26 +177,26 @@ static void note_jump(aoi_history *h, uint32_t trace) {
     t->jumped = h->now + 1;
 }
 
-static void entity_moved(aoi_layer *layer, uint32_t entity) {
-    aoi_history *h = (aoi_history *)layer;
+static void entity_moved(aoi_plugin *plugin, uint32_t entity) {
+    aoi_history *h = (aoi_history *)plugin;
     if (entity >= h->is_dirty_cap || !h->is_dirty[entity]) became_dirty(h, entity, HISTORY_MOVED);
     const uint32_t t = entity < h->trace_of_cap ? h->trace_of[entity] : AOI_NONE;
     if (t == AOI_NONE) return;
-    const double step = aoi_chebyshev(2, aoi_position_now(h->layer.space, entity), aoi_trace_place(h, t, h->now));
+    const double step = aoi_chebyshev(2, aoi_position_now(h->plugin.space, entity), aoi_trace_place(h, t, h->now));
     if (!(step > h->step)) return;
     if (step <= h->usual) h->step = step;
     else note_jump(h, t);
 }
 
 /* With another extent the grid finds it in other boxes. */
-static void looks_changed(aoi_layer *layer, uint32_t entity) {
-    aoi_history *h = (aoi_history *)layer;
+static void looks_changed(aoi_plugin *plugin, uint32_t entity) {
+    aoi_history *h = (aoi_history *)plugin;
     became_dirty(h, entity, HISTORY_LOOKS);
     if (entity < h->trace_of_cap && h->trace_of[entity] != AOI_NONE) note_jump(h, h->trace_of[entity]);
 }
 
-static void entity_left(aoi_layer *layer, uint32_t entity) {
-    aoi_history *h = (aoi_history *)layer;
+static void entity_left(aoi_plugin *plugin, uint32_t entity) {
+    aoi_history *h = (aoi_history *)plugin;
     if (entity < h->trace_of_cap && h->trace_of[entity] != AOI_NONE) end_trace(h, entity, h->now + 1);
 }
 
@@ -210,13 +204,13 @@ static bool same_looks(const aoi_looks *a, const aoi_looks *b) {
     return a->kind == b->kind && a->layers == b->layers && a->extent == b->extent;
 }
 
-/* Records an entity after any change. */
-static AOI_NOINLINE bool note_entity(aoi_history *h, uint32_t entity, uint32_t tick) {
-    const aoi_space *s = h->layer.space;
-    if (entity >= s->world.entity_top || !aoi_is_live(s->world.entities[entity].generation)) return true;
-    aoi_looks looks = aoi_looks_of(s, entity);
+/* Records an entity after any change, or one that has only moved. */
+static bool note_entity(aoi_history *h, uint32_t entity, uint32_t tick, int why) {
+    const aoi_space *s = h->plugin.space;
+    if (entity >= s->records.entity_top || !aoi_is_live(s->records.entities[entity].generation)) return true;
+    const aoi_looks looks = why & HISTORY_LOOKS ? aoi_looks_of(s, entity) : (aoi_looks){0};
     uint32_t t = entity < h->trace_of_cap ? h->trace_of[entity] : AOI_NONE;
-    if (t != AOI_NONE && !same_looks(&looks, &h->traces[t].looks)) {
+    if (t != AOI_NONE && why & HISTORY_LOOKS && !same_looks(&looks, &h->traces[t].looks)) {
         end_trace(h, entity, tick);
         t = AOI_NONE;
     }
@@ -231,54 +225,20 @@ static AOI_NOINLINE bool note_entity(aoi_history *h, uint32_t entity, uint32_t t
     return true;
 }
 
-/* Copies of the members that recording a mover reads, since stores of bytes may alias anything in memory. */
-typedef struct noting {
-    const uint32_t *row_at;
-    aoi_past_row *rows;
-    double *places;
-    uint32_t row_at_cap, dims;
-} noting;
-
-static noting begin_noting(const aoi_history *h, uint32_t column) {
-    return (noting){.row_at = h->row_at,
-                    .rows = h->rows,
-                    .places = h->row_top ? h->ring[column].places : NULL,
-                    .row_at_cap = h->row_at_cap,
-                    .dims = (uint32_t)h->layer.space->world.dims};
-}
-
-AOI_INLINE void note_moved(const noting *n, uint32_t row, const double *pos, uint32_t tick) {
-    double *to = n->places + row * (size_t)n->dims;
-    to[0] = pos[0], to[1] = pos[1];
-    if (n->dims == 3) to[2] = pos[2];
-    n->rows[row].moved = tick;
-}
-
-/* Records the dirty entities; most have a row and have only moved. */
 static bool note_movers(aoi_history *h, uint32_t tick) {
-    const aoi_space *s = h->layer.space;
-    const aoi_world *w = &s->world;
-    const uint32_t *dirty = h->dirty, column = tick % h->columns, count = h->dirty_count;
-    uint8_t *is_dirty = h->is_dirty;
-    noting n = begin_noting(h, column);
+    const uint32_t *dirty = h->dirty, count = h->dirty_count;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t entity = dirty[i], row = entity < n.row_at_cap ? n.row_at[entity] : AOI_NONE;
-        if (i + SLOTS_AHEAD < count) AOI_PREFETCH(w->entities + dirty[i + SLOTS_AHEAD]);
-        if (row != AOI_NONE && is_dirty[entity] == HISTORY_MOVED) {
-            note_moved(&n, row, aoi_position_now(s, entity), tick);
-        } else {
-            if (!note_entity(h, entity, tick)) return false;
-            n = begin_noting(h, column);
-        }
-        is_dirty[entity] = 0;
+        if (i + SLOTS_AHEAD < count) AOI_PREFETCH(h->plugin.space->records.entities + dirty[i + SLOTS_AHEAD]);
+        if (!note_entity(h, dirty[i], tick, h->is_dirty[dirty[i]])) return false;
+        h->is_dirty[dirty[i]] = 0;
     }
     return true;
 }
 
 /* Records all entities, again those that an attempt without enough memory has recorded. */
 static bool note_all(aoi_history *h, uint32_t tick) {
-    for (uint32_t e = 0; e < h->layer.space->world.entity_top; e++)
-        if (!note_entity(h, e, tick)) return false;
+    for (uint32_t e = 0; e < h->plugin.space->records.entity_top; e++)
+        if (!note_entity(h, e, tick, HISTORY_LOOKS)) return false;
     if (h->is_dirty) memset(h->is_dirty, 0, h->is_dirty_cap);
     return true;
 }
@@ -292,7 +252,7 @@ static void sift_jumpers(aoi_history *h) {
         else t->jumped = 0;
     }
     h->jumper_count = kept;
-    const double least = h->layer.space->index.grid.points.side / USUAL_SHARE;
+    const double least = h->plugin.space->index.grid.points.side / USUAL_SHARE;
     h->usual = fmax(least, kept > h->trace_count / FEW_JUMPERS ? 2 * h->usual : h->usual * (1 - 1.0 / FEW_JUMPERS));
 }
 
@@ -319,64 +279,65 @@ int aoi_history_position(const aoi_history *h, uint32_t ago, int64_t id, double 
     uint32_t hash = trace_hash(h, id), at = AOI_SEEK, t;
     if (ago > h->ticks) return AOI_EVALUE;
     if (ago > h->now) return AOI_EGONE;
-    while ((t = aoi_index_next(&h->ids, hash, &at)) != AOI_NONE)
+    while ((t = aoi_hash_index_next(&h->ids, hash, &at)) != AOI_NONE)
         if (h->traces[t].id == id && aoi_trace_was(h->traces + t, h->now - ago)) break;
     if (t == AOI_NONE) return AOI_EGONE;
     const double *place = aoi_trace_place(h, t, h->now - ago);
-    for (int a = 0; a < h->layer.space->world.dims; a++) pos[a] = place[a];
+    for (int a = 0; a < h->plugin.space->records.dims; a++) pos[a] = place[a];
     return AOI_OK;
 }
 
 /* Sets the hits to the traces of that tick that may be within reach of a place, and maybe others. */
 static void find_traces(aoi_history *h, uint32_t tick, const double *at, double reach) {
-    aoi_world *w = &h->layer.space->world;
+    aoi_records *r = &h->plugin.space->records;
     uint32_t count = 0;
     for (uint32_t t = tick + 1; t <= h->now; t++) reach += h->steps[t % h->columns] * (1 + 0x1p-20);
     reach += h->step * (1 + 0x1p-20);
-    aoi_find_targets(h->layer.space, at, (const double[2]){reach, reach});
-    for (uint32_t i = 0; i < w->hit_count; i++) {
-        const uint32_t e = w->hits[i], t = e < h->trace_of_cap ? h->trace_of[e] : AOI_NONE;
-        if (i + SLOTS_AHEAD < w->hit_count) AOI_PREFETCH(h->trace_of + w->hits[i + SLOTS_AHEAD]);
-        if (t != AOI_NONE && h->traces[t].jumped <= tick) w->hits[count++] = t;
+    aoi_find_targets(h->plugin.space, at, (const double[2]){reach, reach});
+    for (uint32_t i = 0; i < r->hit_count; i++) {
+        const uint32_t e = r->hits[i], ahead = r->hits[i + SLOTS_AHEAD < r->hit_count ? i + SLOTS_AHEAD : i];
+        const uint32_t t = e < h->trace_of_cap ? h->trace_of[e] : AOI_NONE;
+        if (ahead < h->trace_of_cap) AOI_PREFETCH(h->trace_of + ahead); /* who entered since the tick may have no place */
+        if (t != AOI_NONE && h->traces[t].jumped <= tick) r->hits[count++] = t;
     }
-    w->hit_count = count;
+    r->hit_count = count;
     for (uint32_t i = 0; i < h->jumper_count; i++)
         if (h->traces[h->jumpers[i]].jumped > tick && h->traces[h->jumpers[i]].left == AOI_NONE)
-            aoi_add_hit(w, h->jumpers[i]);
+            aoi_add_hit(r, h->jumpers[i]);
     for (uint32_t t = h->first_ended; t != AOI_NONE; t = h->traces[t].next)
-        if (aoi_trace_was(h->traces + t, tick)) aoi_add_hit(w, t);
+        if (aoi_trace_was(h->traces + t, tick)) aoi_add_hit(r, t);
 }
 
 /* Prefetches for hits some positions after the i-th. */
 static inline void fetch_ahead(const aoi_history *h, uint32_t tick, uint32_t i) {
-    const aoi_world *w = &h->layer.space->world;
-    if (i + SLOTS_AHEAD < w->hit_count) AOI_PREFETCH(h->row_of + w->hits[i + SLOTS_AHEAD]);
-    if (i + TRACES_AHEAD >= w->hit_count) return;
-    AOI_PREFETCH(aoi_trace_place(h, w->hits[i + TRACES_AHEAD], tick));
-    AOI_PREFETCH(h->traces + w->hits[i + TRACES_AHEAD]);
+    const aoi_records *r = &h->plugin.space->records;
+    if (i + SLOTS_AHEAD < r->hit_count) AOI_PREFETCH(h->row_of + r->hits[i + SLOTS_AHEAD]);
+    if (i + TRACES_AHEAD >= r->hit_count) return;
+    AOI_PREFETCH(aoi_trace_place(h, r->hits[i + TRACES_AHEAD], tick));
+    AOI_PREFETCH(h->traces + r->hits[i + TRACES_AHEAD]);
 }
 
 int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_area *area, const int64_t **ids,
                      size_t *count) {
-    aoi_space *s = h->layer.space;
-    aoi_world *w = &s->world;
+    aoi_space *s = h->plugin.space;
+    aoi_records *r = &s->records;
     aoi_area_state is;
     size_t n = 0;
-    if (ago > h->ticks || !aoi_is_place(s, pos) || aoi_area_fault(w->dims, area) || area->outside) return AOI_EVALUE;
-    if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, area, &is)) return AOI_ENOMEM;
-    double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0};
+    if (ago > h->ticks || !aoi_is_place(s, pos) || aoi_area_fault(r->dims, area) || area->outside) return AOI_EVALUE;
+    if (!aoi_settle(s) || !aoi_area_borrow(r, area, &is)) return AOI_ENOMEM;
+    double at[3] = {pos[0], pos[1], r->dims == 3 ? pos[2] : 0};
     double reach = is.area.shape ? fmax(is.reach[0], is.reach[1]) : aoi_outer_extent(is.shape, is.area.radius);
-    w->hit_count = 0;
+    r->hit_count = 0;
     if (ago <= h->now) find_traces(h, h->now - ago, at, reach);
-    if (!aoi_answer_ready(s, w->hit_count, false)) return AOI_ENOMEM;
-    for (uint32_t i = 0; i < w->hit_count; i++) {
+    if (!aoi_answer_ready(s, r->hit_count, false)) return AOI_ENOMEM;
+    for (uint32_t i = 0; i < r->hit_count; i++) {
         fetch_ahead(h, h->now - ago, i);
-        uint32_t t = w->hits[i];
+        uint32_t t = r->hits[i];
         const aoi_trace *trace = h->traces + t;
         double extent = h->large_count && !is.fixed ? trace->looks.extent : 0;
         const double *place = aoi_trace_place(h, t, h->now - ago);
         if (!aoi_trace_was(trace, h->now - ago)) continue;
-        if (aoi_zone_grown(w->dims, is.shape, &is.area, at, place, extent) != AOI_INSIDE) continue;
+        if (aoi_zone_grown(r->dims, is.shape, &is.area, at, place, extent) != AOI_INSIDE) continue;
         bool counts = (!is.mask || (trace->looks.kind & is.mask)) && (!is.layered || (trace->looks.layers & is.layers));
         s->ids_out[n] = trace->id;
         n += counts;
@@ -387,17 +348,16 @@ int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-static void free_history(aoi_layer *layer) {
-    aoi_history *h = (aoi_history *)layer;
+static void free_history(aoi_plugin *plugin) {
+    aoi_history *h = (aoi_history *)plugin;
     aoi_memory *m = aoi_history_memory(h);
     free_rows(h);
     AOI_FREE(m, h->steps, h->step_cap);
     AOI_FREE(m, h->jumpers, h->jumper_cap);
-    aoi_index_free(m, &h->ids);
+    aoi_hash_index_free(m, &h->ids);
     AOI_FREE(m, h->traces, h->trace_cap);
     AOI_FREE(m, h->row_of, h->row_of_cap);
     AOI_FREE(m, h->trace_of, h->trace_of_cap);
-    AOI_FREE(m, h->row_at, h->row_at_cap);
     AOI_FREE(m, h->is_dirty, h->is_dirty_cap);
     AOI_FREE(m, h->dirty, h->dirty_cap);
     aoi_resize(m, h, sizeof *h, 0);
@@ -405,7 +365,7 @@ static void free_history(aoi_layer *layer) {
 
 /* Whether every entity that is no jumper has gone no farther than the steps since any tick of the window. */
 static const char *check_steps(const aoi_history *h) {
-    const aoi_space *s = h->layer.space;
+    const aoi_space *s = h->plugin.space;
     for (uint32_t t = 0; t < h->trace_top && !h->all_dirty; t++) {
         const aoi_trace *trace = h->traces + t;
         double way = h->step;
@@ -420,49 +380,36 @@ static const char *check_steps(const aoi_history *h) {
     return NULL;
 }
 
-static const char *check_history(const aoi_layer *layer) {
-    const aoi_history *h = (const aoi_history *)layer;
-    const aoi_world *w = &h->layer.space->world;
-    uint32_t rows = 0, traces = 0;
-    for (uint32_t t = 0; t < h->trace_top; t++) {
-        const aoi_trace *trace = h->traces + t;
-        if (trace->entered == AOI_NONE) continue;
-        traces++;
-        if (trace->entered > trace->left) return "a trace ends before it begins";
-        if (h->row_of[t] == AOI_NONE) continue;
-        if (h->row_of[t] >= h->row_top || h->rows[h->row_of[t]].trace != t) return "a trace has the row of another";
-        rows++;
-    }
-    for (uint32_t e = 0; e < w->entity_top; e++) {
-        if (!aoi_is_live(w->entities[e].generation) || h->all_dirty) continue;
+static const char *check_history(const aoi_plugin *plugin) {
+    const aoi_history *h = (const aoi_history *)plugin;
+    const aoi_records *r = &h->plugin.space->records;
+    for (uint32_t e = 0; e < r->entity_top; e++) {
+        if (!aoi_is_live(r->entities[e].generation) || h->all_dirty) continue;
         bool is_dirty = e < h->is_dirty_cap && h->is_dirty[e];
         uint32_t t = e < h->trace_of_cap ? h->trace_of[e] : AOI_NONE;
-        if (t == AOI_NONE ? !is_dirty : h->traces[t].id != w->entities[e].id)
+        if (t == AOI_NONE ? !is_dirty : h->traces[t].id != r->entities[e].id)
             return "an entity has no trace of its own";
-        if (t != AOI_NONE && (h->traces[t].entity != e || h->row_at[e] != h->row_of[t]))
-            return "an entity is not known to be in the row of its trace";
-        const double *pos = aoi_position_now(h->layer.space, e);
+        const double *pos = aoi_position_now(h->plugin.space, e);
         if (!is_dirty && memcmp(pos, aoi_trace_place(h, t, h->now), place_bytes(h)) != 0)
             return "a move has not been noted";
     }
-    if (rows != h->row_count || traces != h->trace_count) return "rows or traces are counted wrongly";
     return check_steps(h);
 }
 
-static const aoi_layer_class history_class = {.entered = looks_changed,
-                                              .moved = entity_moved,
-                                              .looked = looks_changed,
-                                              .left = entity_left,
-                                              .free = free_history,
-                                              .check = check_history};
+static const aoi_plugin_class history_class = {.entered = looks_changed,
+                                               .moved = entity_moved,
+                                               .looked = looks_changed,
+                                               .left = entity_left,
+                                               .free = free_history,
+                                               .check = check_history};
 
 int aoi_history_open(aoi_space *s, uint32_t ticks, aoi_history **out) {
     if (!ticks || ticks > AOI_MOST_TICKS) return AOI_EVALUE;
-    aoi_history *h = aoi_resize(&s->world.memory, NULL, 0, sizeof *h);
+    aoi_history *h = aoi_resize(&s->records.memory, NULL, 0, sizeof *h);
     if (!h) return AOI_ENOMEM;
     *h = (aoi_history){.ticks = ticks, .columns = ticks + 2, .all_dirty = true};
     h->unused_trace = h->unused_row = h->first_ended = AOI_NONE;
-    aoi_layer_open(s, &h->layer, &history_class);
+    aoi_plugin_open(s, &h->plugin, &history_class);
     if (!note_all(h, 0)) {
         aoi_history_close(h);
         return AOI_ENOMEM;
@@ -475,6 +422,6 @@ int aoi_history_open(aoi_space *s, uint32_t ticks, aoi_history **out) {
 
 void aoi_history_close(aoi_history *h) {
     if (!h) return;
-    aoi_layer_close(&h->layer);
-    free_history(&h->layer);
+    aoi_plugin_close(&h->plugin);
+    free_history(&h->plugin);
 }

@@ -44,7 +44,7 @@ typedef struct aoi_column { /* `dims` coordinates for each row */
 } aoi_column;
 
 struct aoi_history {
-    aoi_layer layer;
+    aoi_plugin plugin;
     uint32_t ticks;     /* length of the window before the last tick */
     uint32_t columns;   /* of the ring: one for each tick of the window, and one for the tick being recorded */
     uint32_t now;       /* the number of the last tick */
@@ -52,14 +52,13 @@ struct aoi_history {
     uint32_t *trace_of; /* by entity slot; AOI_NONE: it has entered since the last tick */
     uint8_t *is_dirty;  /* by entity slot: HISTORY_MOVED ... */
     uint32_t *dirty;    /* slots, in the order in which they became dirty */
-    uint32_t *row_at;   /* by entity slot: the row of its trace, AOI_NONE if there is none */
-    uint32_t trace_of_cap, row_at_cap, is_dirty_cap, dirty_cap, dirty_count;
+    uint32_t trace_of_cap, is_dirty_cap, dirty_cap, dirty_count;
     aoi_trace *traces;
     uint32_t *row_of; /* by trace; AOI_NONE: it has none */
     uint32_t trace_cap, row_of_cap, trace_top, unused_trace, trace_count;
     uint32_t large_count;             /* traces with an extent */
     uint32_t first_ended, last_ended; /* chain of traces */
-    aoi_index ids;                    /* traces */
+    aoi_hash_index ids;               /* traces */
     aoi_past_row *rows;
     aoi_column *ring;
     uint32_t row_cap, row_top, row_count, unused_row, ring_cap;
@@ -70,7 +69,7 @@ struct aoi_history {
 };
 
 static inline aoi_memory *aoi_history_memory(const aoi_history *h) {
-    return &h->layer.space->world.memory;
+    return &h->plugin.space->records.memory;
 }
 
 /* The first tick of the window. */
@@ -83,7 +82,7 @@ static inline bool aoi_trace_was(const aoi_trace *t, uint32_t tick) {
 }
 
 static inline double *aoi_row_place(const aoi_history *h, uint32_t row, uint32_t column) {
-    return h->ring[column].places + row * (size_t)h->layer.space->world.dims;
+    return h->ring[column].places + row * (size_t)h->plugin.space->records.dims;
 }
 
 /* The position of the trace at a tick of the window between entered and left. */

@@ -1,14 +1,12 @@
 /* play.c - reads a journal and repeats its calls on another space; see journal.h.
  *
- *   bytes   [ head | snapshot | call | taken | call | mark | ... ]
+ *   bytes   [ head | state | call | taken | call | mark | ... ]
  *                                      ^ at: behind the last call or mark that was played, and its events taken so far
  *
  * Opening a player reads all bytes once: checks, marks, snapshots, the number of each call.  The space belongs to the
  * caller, who may examine, save and load it between two steps. */
 #include <stdlib.h>
 
-#include "aoi_sight.h"
-#include "core/state_hook.h"
 #include "journal/journal.h"
 
 typedef struct play_mark {
@@ -22,10 +20,11 @@ struct aoi_player {
     size_t at, end; /* end: of the last whole record */
     int dims;
     play_mark *marks;
-    size_t *snapshots; /* records, by place */
-    uint32_t mark_cap, mark_count, snapshot_cap, snapshot_count;
+    size_t *states; /* records, by place */
+    uint32_t mark_cap, mark_count, state_cap, state_count;
     uint64_t to_take; /* events still to be taken for the current record */
     aoi_bytes takes;  /* AOI_RECORD_TAKEN: its list; AOI_RECORD_ALL_TAKEN: empty */
+    aoi_saved_event taken;
     int64_t *ids;
     aoi_row *rows;
     uint32_t id_cap, row_cap;
@@ -39,13 +38,12 @@ static aoi_bytes bytes_from(const aoi_player *p, size_t at) {
     return (aoi_bytes){.at = p->bytes + at, .end = p->bytes + p->end};
 }
 
-/* Reads the dimensions from the head of the snapshot, which is the first record. */
+/* The dimensions stand at the beginning of the state, which is the first record. */
 static const char *find_dims(aoi_player *p) {
     aoi_bytes in = bytes_from(p, AOI_JOURNAL_HEAD);
-    if (aoi_get_byte(&in) != AOI_RECORD_SNAPSHOT) return "it does not begin with a snapshot";
-    uint64_t n = aoi_get_count(&in, 1);
-    if (in.cut || n < 6) return "it is cut off within its first snapshot";
-    p->dims = in.at[5];
+    if (aoi_get_byte(&in) != AOI_RECORD_STATE) return "it does not begin with a snapshot";
+    p->dims = (int)aoi_get_byte(&in);
+    if (in.cut) return "it is cut off within its first snapshot";
     return p->dims == 2 || p->dims == 3 ? NULL : "it does not begin with a snapshot";
 }
 
@@ -65,9 +63,9 @@ static int note_record(aoi_player *p, size_t begin, size_t at, const char **faul
     aoi_play_info *i = &p->info;
     int result = AOI_OK;
     if (r->what == AOI_RECORD_MARK) result = note_mark(p, r->values[0], at);
-    else if (r->what == AOI_RECORD_SNAPSHOT) {
-        if (!AOI_GROW(&p->memory, p->snapshots, p->snapshot_cap, p->snapshot_count + (size_t)1)) return AOI_ENOMEM;
-        p->snapshots[p->snapshot_count++] = begin;
+    else if (r->what == AOI_RECORD_STATE) {
+        if (!AOI_GROW(&p->memory, p->states, p->state_cap, p->state_count + (size_t)1)) return AOI_ENOMEM;
+        p->states[p->state_count++] = begin;
     } else if (r->what == AOI_RECORD_REFUSED) i->refused++;
     else if (r->what == AOI_RECORD_HALF_SETTLED) i->inexact = true;
     else if (r->what == AOI_RECORD_TAKEN || r->what == AOI_RECORD_ALL_TAKEN) i->events += r->count;
@@ -107,8 +105,9 @@ static int look_through(aoi_player *p, const char **fault) {
         begin = in.at;
         if (p->info.whole) break;
     }
+    if (p->record.outline.refused) return AOI_ENOMEM;
     if (!*fault && ended && !ends_there(p, begin)) *fault = "records follow its end";
-    if (!*fault && !p->snapshot_count) *fault = "it is cut off within its first snapshot";
+    if (!*fault && !p->state_count) *fault = "it is cut off within its first snapshot";
     p->end = (size_t)(begin - p->bytes);
     p->info.bytes = p->end;
     return *fault ? AOI_EVALUE : AOI_OK;
@@ -127,6 +126,7 @@ int aoi_play_open(const void *bytes, size_t size, const aoi_load_options *o, aoi
     if (!p) return AOI_ENOMEM;
     memset(p, 0, sizeof *p);
     p->memory = m;
+    p->record.outline.memory = &p->memory;
     p->bytes = bytes;
     p->end = size;
     *fault = find_dims(p);
@@ -140,9 +140,11 @@ void aoi_play_close(aoi_player *p) {
     if (!p) return;
     aoi_memory m = p->memory;
     AOI_FREE(&m, p->marks, p->mark_cap);
-    AOI_FREE(&m, p->snapshots, p->snapshot_cap);
+    AOI_FREE(&m, p->states, p->state_cap);
     AOI_FREE(&m, p->ids, p->id_cap);
     AOI_FREE(&m, p->rows, p->row_cap);
+    p->record.outline.memory = &m;
+    aoi_outline_free(&p->record.outline);
     aoi_resize(&m, p, sizeof *p, 0);
 }
 
@@ -163,40 +165,17 @@ uint64_t aoi_play_tell(const aoi_player *p) {
 
 /* ---- places ------------------------------------------------------------------------------------------------------- */
 
-/* Joins the pieces of a snapshot in one block. */
-static int join_pieces(aoi_player *p, aoi_bytes list, unsigned char **joined, size_t *size) {
-    aoi_bytes in = list;
-    size_t all = 0;
-    uint64_t n;
-    while ((n = aoi_get_count(&in, 1)) > 0) {
-        in.at += n;
-        all += (size_t)n;
-    }
-    if (!(*joined = aoi_resize(&p->memory, NULL, 0, all + 1))) return AOI_ENOMEM;
-    *size = 0;
-    for (in = list; (n = aoi_get_count(&in, 1)) > 0; in.at += n) {
-        memcpy(*joined + *size, in.at, (size_t)n);
-        *size += (size_t)n;
-    }
-    return AOI_OK;
-}
-
 int aoi_play_start(aoi_player *p, uint64_t before, const aoi_load_options *o, aoi_space **out, const char **fault) {
-    uint32_t i = p->snapshot_count;
-    unsigned char *joined;
-    size_t size;
+    uint32_t i = p->state_count;
     const char *ignored;
     if (!fault) fault = &ignored;
     *fault = NULL;
-    while (i > 1 && p->snapshots[i - 1] >= before) i--;
-    aoi_bytes in = bytes_from(p, p->snapshots[i - 1]);
-    if (!aoi_get_record(&in, p->dims, &p->record, fault)) return AOI_EVALUE;
-    int result = join_pieces(p, p->record.list, &joined, &size);
-    if (result != AOI_OK) return result;
+    while (i > 1 && p->states[i - 1] >= before) i--;
+    aoi_bytes in = bytes_from(p, p->states[i - 1]);
+    if (!aoi_get_record(&in, p->dims, &p->record, fault)) return p->record.outline.refused ? AOI_ENOMEM : AOI_EVALUE;
     aoi_space *s = NULL;
-    result = aoi_load(joined, size, o, &s, fault);
-    aoi_resize(&p->memory, joined, size + 1, 0);
-    if (result == AOI_OK && s->world.dims != p->dims) {
+    int result = aoi_load_state(p->record.list, o, &s, fault);
+    if (result == AOI_OK && s->records.dims != p->dims) {
         aoi_close(s);
         *fault = "a snapshot is of other dimensions";
         result = AOI_EVALUE;
@@ -239,7 +218,8 @@ static bool read_rows(aoi_player *p, const aoi_record *r) {
 }
 
 static bool ask_of_node(const aoi_load_options *o, const aoi_space *s, int64_t watcher, aoi_record *r) {
-    aoi_loaded_node n = {.watcher = watcher, .node_id = r->node_id, .silent = r->area.silent};
+    aoi_loaded_node n = {
+        .watcher = watcher, .node_id = r->node_id, .silent = r->area.silent, .crosses = r->area.crosses};
     if (!aoi_host_takes(o, s, &n)) return false;
     r->area.silent = n.silent;
     r->area.user_data = n.user_data;
@@ -256,60 +236,25 @@ static int add_many(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_
     return result == AOI_ENOMEM ? AOI_EVALUE : result; /* half done: the step cannot be repeated */
 }
 
-static int apply_pieces(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_record *r) {
-    const aoi_load_options none = {0};
-    unsigned char *joined;
+static int repeat_put(aoi_space *s, aoi_record *r) {
     const char *fault;
-    uint32_t number;
-    size_t size;
-    if (r->what == AOI_CALL_PUT && r->bits >= AOI_MOST_STATES) return AOI_EVALUE;
-    if (r->what == AOI_CALL_OPEN_SIGHT && aoi_sights_numbered(s, r->sight)) return AOI_OK; /* a snapshot had it */
-    int result = join_pieces(p, r->list, &joined, &size);
-    if (result != AOI_OK) return result;
-    if (r->what == AOI_CALL_PUT) result = aoi_states_apply(s, (uint32_t)r->bits, joined, size, &r->id, &fault);
-    else result = aoi_sights_apply(s, joined, size, &number, o ? o : &none, &fault);
-    if (result == AOI_OK && r->what == AOI_CALL_OPEN_SIGHT && number != r->sight) result = AOI_EVALUE;
-    aoi_resize(&p->memory, joined, size + 1, 0);
-    return result == AOI_ENOMEM ? AOI_EVALUE : result; /* as above */
-}
-
-static int repeat_sight_call(aoi_space *s, const aoi_load_options *o, aoi_record *r) {
-    const double *v = r->values;
-    aoi_wall wall = {{v[0], v[1]}, {v[2], v[3]}, v[4], v[5], r->bits != 0};
-    const bool adds = r->what == AOI_CALL_ADD_SIGHT_NODE;
-    if (adds && (r->bits > UINT32_MAX || !ask_of_node(o, s, r->id, r))) return AOI_EVALUE;
-    aoi_sight *g = aoi_sights_numbered(s, r->sight); /* only now: `node` may close one */
-    if (!g) return AOI_EVALUE;
-    switch (r->what) {
-    case AOI_CALL_CLOSE_SIGHT:
-        aoi_sight_close(g);
-        return AOI_OK;
-    case AOI_CALL_ADD_WALL:
-        return aoi_sight_add_wall(g, &wall, &r->id);
-    case AOI_CALL_OPEN_WALL:
-    case AOI_CALL_SHUT_WALL:
-        return aoi_sight_open_wall(g, r->id, r->what == AOI_CALL_OPEN_WALL);
-    case AOI_CALL_REMOVE_WALL:
-        return aoi_sight_remove_wall(g, r->id);
-    case AOI_CALL_ADD_SIGHT_NODE:
-        return aoi_sight_add_node(g, aoi_find(s, r->id), r->node_id, &r->area, (uint32_t)r->bits, NULL);
-    case AOI_CALL_TICK_SIGHT:
-        r->id = aoi_sights_of_clients(g);
-        return aoi_sight_tick(g);
-    default:
-        return AOI_OK; /* pins change no space; the program that plays reads them */
-    }
+    if (r->bits >= AOI_MOST_STATES) return AOI_EVALUE;
+    const int result = aoi_states_apply(s, (uint32_t)r->bits, r->list.at, (size_t)r->count, &r->id, &fault);
+    return result == AOI_ENOMEM ? AOI_EVALUE : result; /* half done, as above */
 }
 
 static int repeat_call(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_record *r) {
     aoi_entity e = aoi_find(s, r->id);
     aoi_node n = aoi_find_node(s, e, r->node_id);
     size_t count = (size_t)r->count;
+    const char *fault;
     switch (r->what) {
     case AOI_CALL_ENTER:
         return aoi_enter(s, r->id, r->values, r->bits, NULL);
     case AOI_CALL_MOVE:
         return aoi_move(s, e, r->values);
+    case AOI_CALL_JUMP:
+        return aoi_jump(s, e, r->values);
     case AOI_CALL_LEAVE:
     case AOI_CALL_LEAVE_BECAUSE:
         return aoi_leave_because(s, e, r->what == AOI_CALL_LEAVE ? 0 : (int)r->bits);
@@ -317,6 +262,8 @@ static int repeat_call(aoi_player *p, aoi_space *s, const aoi_load_options *o, a
         return aoi_set_kind(s, e, r->bits);
     case AOI_CALL_SET_LAYERS:
         return aoi_set_layers(s, e, r->bits);
+    case AOI_CALL_SET_LAYERS_OF_ALL:
+        return aoi_set_layers_with_passengers(s, e, r->bits);
     case AOI_CALL_SET_EXTENT:
         return aoi_set_extent(s, e, r->values[0]);
     case AOI_CALL_ATTACH:
@@ -348,26 +295,28 @@ static int repeat_call(aoi_player *p, aoi_space *s, const aoi_load_options *o, a
     case AOI_CALL_SET_MASK:
         return aoi_set_mask(s, n, r->bits);
     case AOI_CALL_PUT:
-    case AOI_CALL_OPEN_SIGHT:
-        return apply_pieces(p, s, o, r);
+        return repeat_put(s, r);
     case AOI_CALL_OVERRIDE:
         return aoi_override(s, n, aoi_find(s, r->target), (int)r->bits);
     case AOI_CALL_FLUSH:
         return aoi_flush(s);
+    case AOI_CALL_PIN:
+    case AOI_CALL_UNPIN:
+        return AOI_OK; /* pins change no space; the program that plays reads them */
     default:
-        return repeat_sight_call(s, o, r);
+        return aoi_call_name((int)r->what) ? aoi_sights_repeat(s, o, r, &fault) : AOI_EVALUE;
     }
 }
 
 /* ---- stepping ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t events_waiting(const aoi_space *s) {
-    return (uint64_t)s->queue.count + aoi_layers_waiting(s->layers);
+    return (uint64_t)s->queue.count + aoi_plugins_waiting(s->plugins);
 }
 
 static bool take_any(aoi_space *s, aoi_event *out) {
     const aoi_queued *e = aoi_take(s);
-    if (!e) e = aoi_layers_take(s);
+    if (!e) e = aoi_plugins_take(s);
     if (e) aoi_read_event(s, e, out);
     return e != NULL;
 }
@@ -378,11 +327,15 @@ static bool follow(aoi_player *p, aoi_space *s, int *result) {
     const char *fault;
     aoi_bytes in = bytes_from(p, p->at);
     *result = AOI_OK;
-    if (!aoi_get_record(&in, p->dims, &p->record, &fault)) return false;
+    if (!aoi_get_record(&in, p->dims, &p->record, &fault)) {
+        if (p->record.outline.refused) *result = AOI_ENOMEM;
+        return false;
+    }
     switch (p->record.what) {
     case AOI_RECORD_TAKEN:
         p->to_take = p->record.count;
         p->takes = p->record.list;
+        p->taken = (aoi_saved_event){0};
         break;
     case AOI_RECORD_ALL_TAKEN:
         p->to_take = p->record.count;
@@ -398,7 +351,7 @@ static bool follow(aoi_player *p, aoi_space *s, int *result) {
         aoi_keep_order(s);
         break;
     case AOI_RECORD_CHECK:
-    case AOI_RECORD_SNAPSHOT:
+    case AOI_RECORD_STATE:
         break;
     default:
         return false;
@@ -419,8 +372,10 @@ int aoi_play_next(aoi_player *p, aoi_space *s, aoi_event *e) {
             if (!follow(p, s, &result)) return result;
         p->to_take--;
         if (!p->takes.at) return take_any(s, e) ? AOI_OK : AOI_EVALUE;
-        aoi_event wanted;
-        aoi_get_event(&p->takes, &wanted);
+        aoi_saved_event *t = &p->taken;
+        aoi_get_event(&p->takes, t);
+        const aoi_event wanted = {
+            .kind = (int)t->how, .watcher = t->watcher, .target = t->target, .node_id = t->node_id};
         if (aoi_take_event(s, &wanted, e)) return AOI_OK;
         if (!p->info.inexact) return AOI_EVALUE;
     }
@@ -428,7 +383,7 @@ int aoi_play_next(aoi_player *p, aoi_space *s, aoi_event *e) {
 
 static void describe(const aoi_record *r, aoi_step *out) {
     bool refused = r->what == AOI_RECORD_REFUSED;
-    const uint64_t count = aoi_call_fields((int)r->what) & AOI_CALL_SIGHT ? r->sight : r->count;
+    const uint64_t count = aoi_record_fields(r->what) & AOI_CALL_SIGHT ? r->sight : r->count;
     *out = (aoi_step){.call = (int)(refused ? r->call : r->what),
                       .result = refused ? (int)r->result : AOI_OK,
                       .id = r->id,
@@ -446,7 +401,7 @@ int aoi_play_step(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_st
     aoi_bytes in = bytes_from(p, p->at);
     *out = (aoi_step){0};
     p->record.id = p->record.node_id = p->record.target = 0;
-    if (!aoi_get_record(&in, p->dims, &p->record, &fault)) return AOI_OK;
+    if (!aoi_get_record(&in, p->dims, &p->record, &fault)) return p->record.outline.refused ? AOI_ENOMEM : AOI_OK;
     aoi_record *r = &p->record;
     size_t behind = (size_t)(in.at - p->bytes);
     if (r->what == AOI_RECORD_END) return AOI_OK;

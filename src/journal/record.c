@@ -3,7 +3,7 @@
  *   call -> record -> buffer (64 KB) --full, mark, stop--> check -> the host's `write`
  *                                                               -> or the ring: [ segment | segment | segment ]
  *
- * A segment of the ring begins with a snapshot; the oldest segment is dropped when the ring has too many bytes.
+ * A segment of the ring begins with a state; the oldest segment is dropped when the ring has too many bytes.
  *
  * Taken events become a record only before the next record: mostly all waiting events are taken between two calls, and
  * one number suffices.  Else each event is recorded, because the order of waiting events depends on the engine. */
@@ -13,8 +13,7 @@
 enum {
     JOURNAL_BUFFER = 1 << 16,
     RESERVE = 2 * AOI_CHECK_BYTES, /* of the buffer: for a check at its end */
-    RECORD_ROOM = 64 + AOI_AREA_ROOM,
-    MOST_NAMED = 1 << 16, /* events that are kept before they are written */
+    MOST_NAMED = 1 << 16,          /* events that are kept before they are written */
     MOST_SEGMENTS = 8,
     SHARES = 4 /* a segment ends when it has 1/4 of the bytes of the ring */
 };
@@ -25,6 +24,7 @@ typedef struct ring_segment {
 } ring_segment;
 
 struct aoi_journal {
+    aoi_output out;    /* first: hand_over receives its address */
     aoi_space *space;  /* NULL: closed */
     aoi_memory memory; /* the space's allocator; may outlive it */
     aoi_write write;
@@ -34,12 +34,12 @@ struct aoi_journal {
     bool all_taken, marked;
     double last_mark;
     uint64_t bytes, all_count; /* bytes handed over; events taken since the last record */
-    aoi_event *named;          /* events taken since the last record, while others wait */
+    aoi_saved_event *named;    /* events taken since the last record, while others wait */
     uint32_t named_cap, named_count;
     ring_segment segments[MOST_SEGMENTS];
     uint32_t segment_count;
-    size_t segment_least; /* least bytes of a segment: twice its snapshot, so that these are at most half of the ring */
-    uint32_t fill, sum;   /* bytes in the buffer; CRC-32 of those handed over since the last check */
+    size_t segment_least; /* least bytes of a segment: twice its state, so that these are at most half of the ring */
+    uint32_t sum;         /* CRC-32 of the bytes handed over since the last check */
     aoi_crc32 sums;
     unsigned char buffer[JOURNAL_BUFFER + AOI_VARINT_ROOM];
 };
@@ -74,57 +74,43 @@ static int keep_in_ring(aoi_journal *j, const unsigned char *bytes, size_t size)
 
 /* Hands the buffer over; `checked`, at the end of a record, with a check. */
 static void flush_buffer(aoi_journal *j, bool checked) {
-    if (j->failed) j->fill = 0;
-    if (!j->fill && !(checked && j->sum)) return;
-    j->sum = aoi_crc32_of(&j->sums, j->sum, j->buffer, j->fill);
+    if (j->failed) j->out.fill = 0;
+    if (!j->out.fill && !(checked && j->sum)) return;
+    j->sum = aoi_crc32_of(&j->sums, j->sum, j->buffer, j->out.fill);
     if (checked) {
-        j->buffer[j->fill] = AOI_RECORD_CHECK;
-        (void)aoi_put_bytes(j->buffer + j->fill + 1, j->sum, 4);
-        j->fill += AOI_CHECK_BYTES;
+        j->buffer[j->out.fill] = AOI_RECORD_CHECK;
+        (void)aoi_put_bytes(j->buffer + j->out.fill + 1, j->sum, 4);
+        j->out.fill += AOI_CHECK_BYTES;
         j->sum = 0;
     }
-    j->bytes += j->fill;
-    if (j->ring) j->failed = keep_in_ring(j, j->buffer, j->fill);
-    else if (!j->write(j->ud, j->buffer, j->fill)) j->failed = AOI_EVALUE;
-    j->fill = 0;
+    j->bytes += j->out.fill;
+    if (j->ring) j->failed = keep_in_ring(j, j->buffer, j->out.fill);
+    else if (!j->write(j->ud, j->buffer, j->out.fill)) j->failed = AOI_EVALUE;
+    j->out.fill = 0;
 }
 
-/* Room for that many more bytes of a record. */
-static unsigned char *more_room(aoi_journal *j, uint32_t bytes) {
-    if (j->fill + bytes > JOURNAL_BUFFER - RESERVE) flush_buffer(j, false);
-    return j->buffer + j->fill;
+static void hand_buffer_over(aoi_output *out) {
+    flush_buffer((aoi_journal *)(void *)out, false);
 }
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
-static inline void wrote(aoi_journal *j, const unsigned char *p) {
-    j->fill = (uint32_t)(p - j->buffer);
-}
-
-static inline unsigned char *new_record(aoi_journal *j, int what) {
-    if (j->fill + RECORD_ROOM > JOURNAL_BUFFER - RESERVE) flush_buffer(j, true);
-    unsigned char *p = j->buffer + j->fill;
-    *p = (unsigned char)what;
-    return p + 1;
-}
-
-static void write_named(aoi_journal *j) {
-    unsigned char *p = aoi_put_varint(new_record(j, AOI_RECORD_TAKEN), j->named_count);
-    wrote(j, p);
-    for (uint32_t i = 0; i < j->named_count; i++) {
-        const aoi_event *e = j->named + i;
-        p = more_room(j, 1 + 3 * AOI_MOST_VARINT);
-        *p++ = (unsigned char)e->kind;
-        p = aoi_put_signed(aoi_put_signed(aoi_put_signed(p, e->watcher), e->node_id), e->target);
-        wrote(j, p);
-    }
-    j->named_count = 0;
-    j->all_count = 0;
+/* Called before a record: the buffer ends with a check if there is no room for it. */
+static inline void begin_record(aoi_journal *j) {
+    if (j->out.fill + AOI_RECORD_ROOM > j->out.size) flush_buffer(j, true);
 }
 
 static AOI_NOINLINE void write_taken(aoi_journal *j) {
-    if (j->all_taken) wrote(j, aoi_put_varint(new_record(j, AOI_RECORD_ALL_TAKEN), j->all_count));
-    else write_named(j);
+    aoi_saved_event last = {0};
+    begin_record(j);
+    if (j->all_taken) {
+        unsigned char *p = j->out.bytes + j->out.fill;
+        *p = AOI_RECORD_ALL_TAKEN;
+        aoi_wrote(&j->out, aoi_put_varint(p + 1, j->all_count));
+    } else aoi_write_record(&j->out, j->space, &(aoi_call){.call = AOI_RECORD_TAKEN, .count = j->named_count}, 0, 0);
+    for (uint32_t i = 0; i < j->named_count; i++)
+        aoi_wrote(&j->out, aoi_put_event(aoi_room(&j->out, AOI_EVENT_ROOM), &last, j->named + i));
+    j->named_count = 0;
     j->all_taken = false;
     j->all_count = 0;
 }
@@ -132,30 +118,22 @@ static AOI_NOINLINE void write_taken(aoi_journal *j) {
 /* Begins a record, after one for the events taken since the last. */
 static inline unsigned char *record_of(aoi_journal *j, int what) {
     if (j->all_taken || j->named_count) write_taken(j);
-    return new_record(j, what);
+    begin_record(j);
+    unsigned char *p = j->out.bytes + j->out.fill;
+    *p = (unsigned char)what;
+    return p + 1;
 }
 
-static bool write_piece(void *ud, const void *bytes, size_t size) {
-    aoi_journal *j = ud;
-    const unsigned char *from = bytes;
-    while (size > 0 && !j->failed) {
-        uint32_t n = size < JOURNAL_BUFFER / 2 ? (uint32_t)size : JOURNAL_BUFFER / 2;
-        unsigned char *p = aoi_put_varint(more_room(j, n + AOI_MOST_VARINT), n);
-        memcpy(p, from, n);
-        wrote(j, p + n);
-        from += n;
-        size -= n;
-    }
-    return !j->failed;
+static void wrote(aoi_journal *j, const unsigned char *p) {
+    aoi_wrote(&j->out, p);
 }
 
-static int write_snapshot(aoi_journal *j) {
-    if (!aoi_settle(j->space)) return AOI_ENOMEM; /* first: it may be a record of its own */
-    wrote(j, record_of(j, AOI_RECORD_SNAPSHOT));
-    int result = aoi_save(j->space, write_piece, j);
-    wrote(j, aoi_put_varint(more_room(j, AOI_MOST_VARINT), 0));
-    if (result == AOI_OK) aoi_sights_log(j->space);
-    return result;
+static int write_state(aoi_journal *j) {
+    if (!aoi_settle(j->space) || !aoi_plugins_see(j->space))
+        return AOI_ENOMEM; /* the first may be a record of its own */
+    if (j->all_taken || j->named_count) write_taken(j);
+    begin_record(j);
+    return aoi_put_state(&j->out, j->space, true, NULL) ? AOI_OK : AOI_ENOMEM;
 }
 
 /* Begins a new segment of the ring, with which a dump can begin. */
@@ -166,7 +144,7 @@ static int open_segment(aoi_journal *j) {
     if (j->segment_count == MOST_SEGMENTS) drop_segment(j);
     j->segments[j->segment_count++] = (ring_segment){0};
     j->segment_least = SIZE_MAX; /* for now */
-    int result = write_snapshot(j);
+    int result = write_state(j);
     flush_buffer(j, true);
     j->segment_least = 2 * j->segments[j->segment_count - 1].size;
     return result;
@@ -174,14 +152,13 @@ static int open_segment(aoi_journal *j) {
 
 /* Called after a whole record. */
 static AOI_NOINLINE void end_segment(aoi_journal *j) {
-    size_t size = j->segments[j->segment_count - 1].size + j->fill;
+    size_t size = j->segments[j->segment_count - 1].size + j->out.fill;
     if (j->failed || size < j->ring / SHARES || size < j->segment_least) return;
     int result = open_segment(j);
     if (result != AOI_OK) j->failed = result;
 }
 
-static inline void recorded(aoi_journal *j, const unsigned char *p) {
-    wrote(j, p);
+static inline void recorded(aoi_journal *j) {
     if (j->ring) end_segment(j);
 }
 
@@ -193,11 +170,8 @@ static void log_refused(aoi_journal *j, int call, int result, const int64_t *ids
     *p++ = (unsigned char)result;
     *p++ = (unsigned char)count;
     for (int i = 0; i < count; i++) p = aoi_put_signed(p, ids[i]);
-    recorded(j, p);
-}
-
-static int64_t id_of(const aoi_space *s, aoi_entity e) {
-    return s->world.entities[e.index].id;
+    wrote(j, p);
+    recorded(j);
 }
 
 /* Stores the ids of a call's entity and node, if their handles are valid; returns their number. */
@@ -207,69 +181,33 @@ static int named_ids(const aoi_space *s, const aoi_call *c, unsigned fields, int
     if (fields & AOI_CALL_BY_NODE) { /* a node that was just removed still has its slot */
         uint32_t node = c->result == AOI_OK ? c->node.index : aoi_node_slot(s, c->node);
         if (node == AOI_NONE) return 0;
-        ids[0] = s->world.entities[s->world.nodes[node].owner].id;
-        ids[1] = s->world.nodes[node].node_id;
+        ids[0] = s->records.entities[s->records.nodes[node].owner].id;
+        ids[1] = s->records.nodes[node].node_id;
         return 2;
     }
     if (!c->named) {
         uint32_t e = aoi_entity_slot(s, c->entity);
         if (e == AOI_NONE) return 0;
-        ids[0] = s->world.entities[e].id;
+        ids[0] = s->records.entities[e].id;
     }
     return fields & AOI_CALL_NODE ? 2 : 1;
 }
 
-static void write_rows(aoi_journal *j, const aoi_call *c) {
-    for (size_t i = 0; i < c->count; i++) {
-        unsigned char *p = aoi_put_signed(more_room(j, AOI_MOST_VARINT + 3 * 8), c->rows[i].id);
-        wrote(j, aoi_put_doubles(p, c->rows[i].pos, j->space->world.dims));
-    }
-}
-
-static void write_ids(aoi_journal *j, const aoi_call *c) {
-    wrote(j, aoi_put_varint(more_room(j, AOI_MOST_VARINT), c->count));
-    for (size_t i = 0; i < c->count; i++) {
-        int64_t id = c->entities ? id_of(j->space, c->entities[i]) : c->ids[i];
-        wrote(j, aoi_put_signed(more_room(j, AOI_MOST_VARINT), id));
-    }
-}
-
-static void write_call(aoi_journal *j, const aoi_call *c, unsigned f, const int64_t *ids) {
-    const int dims = j->space->world.dims;
-    unsigned char *p = record_of(j, c->call);
-    if (f & AOI_CALL_ID) p = aoi_put_signed(p, ids[0]);
-    if (f & AOI_CALL_NODE) p = aoi_put_signed(p, ids[1]);
-    if (f & AOI_CALL_SIGHT) p = aoi_put_varint(p, c->sight);
-    if (f & AOI_CALL_ATTACHED) {
-        *p++ = !AOI_IS_NULL(c->target);
-        if (AOI_IS_NULL(c->target)) f = 0;
-    }
-    if (f & AOI_CALL_TARGET) p = aoi_put_signed(p, id_of(j->space, c->target));
-    if (f & AOI_CALL_ROWS) p = aoi_put_varint(p, c->count);
-    if (f & AOI_CALL_BITS) p = aoi_put_varint(p, c->bits);
-    if (f & AOI_CALL_HOW) *p++ = (unsigned char)c->bits;
-    p = aoi_put_doubles(p, c->values, aoi_call_values(f, dims));
-    if (f & AOI_CALL_AREA) p = aoi_put_area(p, dims, c->area);
-    wrote(j, p);
-    if (f & AOI_CALL_ROWS) write_rows(j, c);
-    if (f & AOI_CALL_IDS) write_ids(j, c);
-    if (f & AOI_CALL_PIECES) {
-        (void)write_piece(j, c->bytes, c->count);
-        wrote(j, aoi_put_varint(more_room(j, AOI_MOST_VARINT), 0));
-    }
-    recorded(j, j->buffer + j->fill);
-}
-
 void aoi_log(aoi_space *s, const aoi_call *c) {
     aoi_journal *j = s->journal;
-    unsigned fields = aoi_call_fields(c->call);
+    unsigned fields = aoi_record_fields((unsigned)c->call);
     const uint32_t node = fields & AOI_CALL_BY_NODE ? aoi_node_slot(s, c->node) : AOI_NONE;
     int64_t ids[2];
     if (j->failed || (node != AOI_NONE && !aoi_node_is_recorded(s, node))) return;
     int named = named_ids(s, c, fields, ids);
-    if (c->result == AOI_OK) write_call(j, c, fields, ids);
-    else if (fields & AOI_CALL_PIECES) j->failed = c->result;
-    else log_refused(j, c->call, c->result, ids, named);
+    if (c->result != AOI_OK && fields & AOI_CALL_BYTES) j->failed = c->result;
+    else if (c->result != AOI_OK) log_refused(j, c->call, c->result, ids, named);
+    else {
+        if (j->all_taken || j->named_count) write_taken(j);
+        begin_record(j);
+        aoi_write_record(&j->out, s, c, ids[0], ids[1]);
+        recorded(j);
+    }
 }
 
 /* ---- delivery ----------------------------------------------------------------------------------------------------- */
@@ -277,14 +215,14 @@ void aoi_log(aoi_space *s, const aoi_call *c) {
 /* Called between calls, so that it does not end the segment, whatever its size. */
 static void note_taken(aoi_journal *j, const aoi_queued *e) {
     bool full = j->named_count == MOST_NAMED;
-    if (full || !AOI_GROW(&j->memory, j->named, j->named_cap, j->named_count + (size_t)1)) write_named(j);
-    j->named[j->named_count++] = (aoi_event){e->kind, e->watcher, e->target, e->node_id, 0, AOI_NO_REASON};
+    if (full || !AOI_GROW(&j->memory, j->named, j->named_cap, j->named_count + (size_t)1)) write_taken(j);
+    j->named[j->named_count++] = (aoi_saved_event){e->kind, 0, e->watcher, e->node_id, e->target, e->t};
     j->all_count++;
 }
 
 /* Whether events wait only in the queue of the space; then so do they in a space played from a snapshot. */
 static bool no_other_waits(aoi_space *s) {
-    return !aoi_layers_waiting(s->layers) && !aoi_layers_owe(s->layers) && aoi_is_settled(s);
+    return !aoi_plugins_waiting(s->plugins) && !aoi_plugins_owe(s->plugins) && aoi_is_settled(s);
 }
 
 static void note_all_taken(aoi_journal *j, uint32_t count) {
@@ -337,10 +275,11 @@ static bool write_head(aoi_write write, void *ud) {
 int aoi_journal_start(aoi_space *s, const aoi_journal_options *o, aoi_journal **out) {
     if (s->journal) return AOI_EEXIST;
     if (!o->write == !o->ring) return AOI_EVALUE;
-    aoi_memory m = {.alloc = s->world.memory.alloc, .ud = s->world.memory.ud};
+    aoi_memory m = {.alloc = s->records.memory.alloc, .ud = s->records.memory.ud};
     aoi_journal *j = aoi_resize(&m, NULL, 0, sizeof *j);
     if (!j) return AOI_ENOMEM;
     memset(j, 0, sizeof *j - sizeof j->buffer);
+    j->out = (aoi_output){j->buffer, 0, JOURNAL_BUFFER - RESERVE, hand_buffer_over};
     j->space = s;
     j->memory = m;
     j->write = o->write;
@@ -351,7 +290,7 @@ int aoi_journal_start(aoi_space *s, const aoi_journal_options *o, aoi_journal **
     if (!AOI_GROW(&j->memory, j->named, j->named_cap, 1u)) result = AOI_ENOMEM; /* note_taken always has room */
     if (!aoi_settle(s)) result = AOI_ENOMEM;                                    /* before anything is recorded */
     s->journal = j;
-    if (result == AOI_OK) result = j->ring ? open_segment(j) : write_snapshot(j);
+    if (result == AOI_OK) result = j->ring ? open_segment(j) : write_state(j);
     flush_buffer(j, true);
     if (result == AOI_OK) result = j->failed;
     if (result != AOI_OK) {
@@ -367,7 +306,8 @@ int aoi_journal_mark(aoi_journal *j, double time) {
     if (!j->space) return AOI_EGONE;
     if (j->failed) return j->failed;
     if (!isfinite(time) || (j->marked && !(time >= j->last_mark))) return AOI_EVALUE;
-    recorded(j, aoi_put_double(record_of(j, AOI_RECORD_MARK), time));
+    wrote(j, aoi_put_double(record_of(j, AOI_RECORD_MARK), time));
+    recorded(j);
     j->marked = true;
     j->last_mark = time;
     flush_buffer(j, true);
@@ -375,12 +315,12 @@ int aoi_journal_mark(aoi_journal *j, double time) {
 }
 
 uint64_t aoi_journal_bytes(const aoi_journal *j) {
-    return j->ring ? AOI_JOURNAL_HEAD + ring_size(j) + j->fill : AOI_JOURNAL_HEAD + j->bytes + j->fill;
+    return j->ring ? AOI_JOURNAL_HEAD + ring_size(j) + j->out.fill : AOI_JOURNAL_HEAD + j->bytes + j->out.fill;
 }
 
 int aoi_journal_dump(aoi_journal *j, aoi_write write, void *ud) {
     if (!j->ring) return AOI_EVALUE;
-    if (j->all_taken || j->named_count) write_taken(j);
+    if (j->space && (j->all_taken || j->named_count)) write_taken(j);
     flush_buffer(j, true);
     if (!write_head(write, ud)) return AOI_EVALUE;
     for (uint32_t i = 0; i < j->segment_count; i++)

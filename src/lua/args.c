@@ -7,49 +7,33 @@
 
 /* ---- errors ------------------------------------------------------------------------------------------------------- */
 
-/* Registry keys during laoi_call_as: the name, or false without one, and `less`; the number of the argument that was
- * refused in a call without a name. */
-static const char CALLED_AS = 0, COUNTED_LESS = 0, REFUSED = 0;
+/* The frame of laoi_call_as has these before the function and its arguments: the function, if it is one of the binding,
+ * finds them there.  CALLED_AS: its name, or nil; the number of the argument that it refuses. */
+enum { REFUSED = 1, CALLED_AS, COUNTED_LESS };
 
-static void set_registry(lua_State *L, const char *key, int i) {
-    lua_pushlightuserdata(L, (void *)key);
-    if (i) lua_pushvalue(L, i);
-    else lua_pushnil(L);
-    lua_rawset(L, LUA_REGISTRYINDEX);
-}
-
-static void get_registry(lua_State *L, const char *key) {
-    lua_pushlightuserdata(L, (void *)key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
-}
-
-static int called_as(lua_State *L, int status, lua_KContext named) {
+static int called_as(lua_State *L, int status, lua_KContext ctx) {
     const bool good = status <= 1; /* LUA_OK or LUA_YIELD */
-    set_registry(L, &CALLED_AS, 0);
+    (void)ctx;
+    if (!good && lua_isnil(L, CALLED_AS)) lua_pushvalue(L, REFUSED);
     lua_pushboolean(L, good);
-    lua_insert(L, 1);
-    if (!good && !named) get_registry(L, &REFUSED);
-    return lua_gettop(L);
+    lua_replace(L, COUNTED_LESS);
+    return lua_gettop(L) - CALLED_AS;
 }
 
 int laoi_call_as(lua_State *L) {
-    const bool named = !lua_isnil(L, 2);
-    if (!named) {
-        lua_pushboolean(L, 0);
-        lua_replace(L, 2);
-    }
-    set_registry(L, &CALLED_AS, 2);
-    set_registry(L, &COUNTED_LESS, 3);
-    set_registry(L, &REFUSED, 0);
-    lua_remove(L, 2);
-    lua_remove(L, 2);
-    return called_as(L, lua_pcallk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, named, called_as), named);
+    lua_pushvalue(L, 1);
+    lua_insert(L, COUNTED_LESS + 1);
+    lua_pushnil(L);
+    lua_replace(L, REFUSED);
+    return called_as(L, lua_pcallk(L, lua_gettop(L) - COUNTED_LESS - 1, LUA_MULTRET, 0, 0, called_as), 0);
 }
 
-/* Whether the running function was called by laoi_call_as directly, not by a handler. */
-static bool is_called_by_call_as(lua_State *L) {
-    lua_Debug ar;
-    return lua_getstack(L, 1, &ar) && lua_getinfo(L, "f", &ar) && lua_tocfunction(L, -1) == laoi_call_as;
+/* Whether laoi_call_as has called the running function: then pushes CALLED_AS and COUNTED_LESS. */
+static bool is_called_as(lua_State *L, lua_Debug *ar) {
+    if (!lua_getstack(L, 1, ar) || !lua_getinfo(L, "f", ar)) return false;
+    const bool is = lua_tocfunction(L, -1) == laoi_call_as;
+    lua_pop(L, 1);
+    return is && lua_getlocal(L, ar, CALLED_AS) && lua_getlocal(L, ar, COUNTED_LESS);
 }
 
 int laoi_argerror(lua_State *L, int i, const char *format, ...) {
@@ -58,14 +42,12 @@ int laoi_argerror(lua_State *L, int i, const char *format, ...) {
     va_start(args, format);
     const char *why = lua_pushvfstring(L, format, args);
     va_end(args);
-    get_registry(L, &CALLED_AS);
-    if (lua_type(L, -1) == LUA_TSTRING) {
-        get_registry(L, &COUNTED_LESS);
-        return luaL_error(L, "bad argument #%d to '%s' (%s)", i - (int)lua_tointeger(L, -1), lua_tostring(L, -2), why);
-    }
-    if (lua_isboolean(L, -1) && is_called_by_call_as(L)) {
+    if (is_called_as(L, &ar)) {
+        if (lua_isstring(L, -2))
+            return luaL_error(L, "bad argument #%d to '%s' (%s)", i - (int)lua_tointeger(L, -1), lua_tostring(L, -2),
+                              why);
         lua_pushinteger(L, i);
-        set_registry(L, &REFUSED, lua_gettop(L));
+        (void)lua_setlocal(L, &ar, REFUSED);
         lua_pushstring(L, why);
         return lua_error(L);
     }
@@ -79,7 +61,7 @@ int laoi_argerror(lua_State *L, int i, const char *format, ...) {
 }
 
 int laoi_typeerror(lua_State *L, int i, const char *expected) {
-    const char *got = luaL_typename(L, i);
+    const char *got = laoi_got(L, i);
     if (luaL_getmetafield(L, i, "__name") && lua_type(L, -1) == LUA_TSTRING) got = lua_tostring(L, -1);
     return laoi_argerror(L, i, "%s expected, got %s", expected, got);
 }
@@ -183,7 +165,7 @@ static const char *not_finite(double v) {
 int64_t laoi_integer(lua_State *L, int i) {
     int64_t v;
     if (lua_type(L, i) != LUA_TNUMBER) laoi_typeerror(L, i, "integer");
-    if (!laoi_tointeger(L, i, &v)) laoi_argerror(L, i, "number has no integer representation");
+    if (!laoi_tointeger(L, i, &v)) laoi_argerror(L, i, "number has no integer representation: %s", laoi_value(L, i));
     return v;
 }
 
@@ -277,6 +259,13 @@ const char *laoi_value(lua_State *L, int i) {
     return luaL_typename(L, -1);
 }
 
+const char *laoi_got(lua_State *L, int i) {
+    char text[32];
+    if (lua_type(L, i) != LUA_TSTRING) return luaL_typename(L, i);
+    snprintf(text, sizeof text, "string '%.20s'", lua_tostring(L, i));
+    return lua_pushstring(L, text), lua_tostring(L, -1);
+}
+
 void laoi_refuse_module(lua_State *L, int i, const char *has, const char *expected) {
     if (!lua_istable(L, i)) return;
     laoi_rawfield(L, i, has);
@@ -288,8 +277,7 @@ void laoi_refuse_module(lua_State *L, int i, const char *has, const char *expect
 
 /* Pushes why the value at `at` is none of a row. */
 static const char *value_fault(lua_State *L, int at, const char *expected) {
-    if (lua_type(L, at) != LUA_TNUMBER)
-        return lua_pushfstring(L, "%s expected, got %s", expected, luaL_typename(L, at));
+    if (lua_type(L, at) != LUA_TNUMBER) return lua_pushfstring(L, "%s expected, got %s", expected, laoi_got(L, at));
     return coordinate_fault(L, at);
 }
 
@@ -297,7 +285,8 @@ static const char *value_fault(lua_State *L, int at, const char *expected) {
  * is none, pushed. */
 static inline const char *array_row(lua_State *L, int dims, int at, bool numbers, int64_t *id, double *pos) {
     if (!numbers && lua_type(L, at) != LUA_TNUMBER) return value_fault(L, at, "integer");
-    if (!laoi_tointeger(L, at, id)) return lua_pushfstring(L, "number has no integer representation");
+    if (!laoi_tointeger(L, at, id))
+        return lua_pushfstring(L, "number has no integer representation: %s", laoi_value(L, at));
     for (int a = 0; a < dims; a++) {
         at++;
         pos[a] = numbers || lua_type(L, at) == LUA_TNUMBER ? lua_tonumber(L, at) : NAN;
@@ -308,28 +297,20 @@ static inline const char *array_row(lua_State *L, int dims, int at, bool numbers
 
 enum { ROWS_AT_ONCE = 4 }; /* at most 16 values, within LUA_MINSTACK, 20 */
 
-/* Reads n rows from `first` on, several at once, so that a value costs only two calls of Lua; id_step, pos_step:
- * strides of the results. */
-static inline void array_rows(lua_State *L, int dims, int i, size_t first, size_t n, int64_t *ids, size_t id_step,
-                              double *pos, size_t pos_step) {
+/* Several at once, so that a value costs only two calls of Lua. */
+void laoi_read_rows(lua_State *L, int dims, int i, size_t first, size_t n, aoi_row *out) {
     int top = lua_gettop(L), stride = dims + 1;
     bool plain = laoi_is_plain(L, i);
-    for (size_t end = first + n; first < end;) {
-        int rows = end - first < ROWS_AT_ONCE ? (int)(end - first) : ROWS_AT_ONCE, others = 0;
-        for (int k = 1; k <= rows * stride; k++)
-            others |= laoi_geti(L, i, (laoi_index)(first * (size_t)stride) + k, plain) ^ LUA_TNUMBER;
-        for (int at = top + 1; rows-- > 0; at += stride, ids += id_step, pos += pos_step) {
-            const char *fault = array_row(L, dims, at, !others, ids, pos);
-            first++;
-            if (fault) laoi_argerror(L, i, "row %d: %s", (int)first, fault);
+    for (size_t k = 0; k < n;) {
+        int rows = n - k < ROWS_AT_ONCE ? (int)(n - k) : ROWS_AT_ONCE, others = 0;
+        for (int v = 1; v <= rows * stride; v++)
+            others |= laoi_geti(L, i, (laoi_index)((first + k) * (size_t)stride) + v, plain) ^ LUA_TNUMBER;
+        for (int at = top + 1; rows-- > 0; at += stride, k++) {
+            const char *fault = array_row(L, dims, at, !others, &out[k].id, out[k].pos);
+            if (fault) laoi_argerror(L, i, "row %d: %s", (int)(first + k) + 1, fault);
         }
         lua_settop(L, top);
     }
-}
-
-void laoi_read_rows(lua_State *L, int dims, int i, size_t n, aoi_row *out) {
-    enum { STEP = sizeof *out / sizeof out->id };
-    if (n) array_rows(L, dims, i, 0, n, &out->id, STEP, out->pos, STEP);
 }
 
 size_t laoi_check_rows(lua_State *L, int dims, int i, size_t n, laoi_checked_row *out, int unread) {
@@ -388,18 +369,18 @@ aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n) {
     *n = laoi_row_count(L, b->dims, i);
     aoi_row *rows = aoi_row_buffer(b->core, *n);
     if (!rows && *n) laoi_nomemory(L);
-    laoi_read_rows(L, b->dims, i, *n, rows);
+    laoi_read_rows(L, b->dims, i, 0, *n, rows);
     return rows;
 }
 
 int laoi_stage_rows(lua_State *L, laoi_space *b, int i, size_t n, size_t *bad, int64_t *bad_id) {
-    int64_t ids[AOI_STAGED];
+    aoi_row rows[AOI_STAGED];
     int result = aoi_stage_ready(b->core, n) ? AOI_OK : AOI_ENOMEM;
     for (size_t k = 0, part = 0; k < n && result == AOI_OK; k += part) {
         part = n - k < AOI_STAGED ? n - k : AOI_STAGED;
-        array_rows(L, b->dims, i, k, part, ids, 1, aoi_staged(b->core, k), (size_t)b->dims);
-        result = aoi_stage(b->core, k, ids, part, bad);
-        *bad_id = ids[*bad - k];
+        laoi_read_rows(L, b->dims, i, k, part, rows);
+        result = aoi_stage(b->core, k, rows, part, bad);
+        *bad_id = rows[*bad - k].id;
     }
     return result;
 }

@@ -1,13 +1,11 @@
 /* batches.c - the methods that take rows: move_many, enter_many. */
 #include "lua/binding.h"
 
-#include <string.h>
-
 static const char *row_fault(int result) {
     return result == AOI_EGONE       ? "no entity %s"
            : result == AOI_EATTACHED ? "entity %s is attached: it moves with its carrier"
            : result == AOI_EEXIST    ? "entity %s is already in the space"
-                                     : "a passenger would be at no finite place";
+                                     : "a passenger would be beyond 2^50";
 }
 
 static int done_rows(lua_State *L, laoi_space *b, int result, size_t bad, int64_t id) {
@@ -104,37 +102,35 @@ static int l_move_many(lua_State *L) {
     return done_rows(L, b, result, bad, id);
 }
 
-static void read_bits(lua_State *L, int i, const char *name, void *to) {
-    int64_t bits = 0;
-    if (lua_type(L, -1) != LUA_TNUMBER || !laoi_tointeger(L, -1, &bits))
-        laoi_bad_option(L, i, name, "an integer expected");
-    laoi_whole *w = to;
-    *(strcmp(name, "kind") ? &w->layers : &w->kind) = (uint64_t)bits;
+static void read_whole_fields(lua_State *L, int i, const char *name, void *to) {
+    if (!lua_istable(L, -1)) laoi_bad_option(L, i, name, "a table { name = value } expected");
+    ((laoi_whole *)to)->fields = 1;
 }
 
-static void read_extent(lua_State *L, int i, const char *name, void *to) {
-    double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : NAN;
-    if (!aoi_is_coordinate(v)) laoi_bad_option(L, i, name, "a number of at most 2^50 either way expected");
-    ((laoi_whole *)to)->extent = v;
-}
-
-void laoi_whole_argument(lua_State *L, int i, laoi_whole *w) {
-    static const laoi_option options[] = {{"kind", .type = LAOI_READ, .read = read_bits},
-                                          {"layers", .type = LAOI_READ, .read = read_bits},
-                                          {"extent", .type = LAOI_READ, .read = read_extent},
+void laoi_whole_argument(lua_State *L, const laoi_space *b, int i, laoi_whole *w) {
+    static const laoi_option options[] = {{"kind", .type = LAOI_BITS, .at = offsetof(laoi_whole, kind)},
+                                          {"layers", .type = LAOI_BITS, .at = offsetof(laoi_whole, layers)},
+                                          {"extent", .type = LAOI_COORDINATE, .at = offsetof(laoi_whole, extent)},
+                                          {"fields", .read = read_whole_fields},
                                           {.name = NULL}};
     *w = (laoi_whole){.kind = 1, .layers = AOI_FIRST_LAYER, .whole = lua_istable(L, i)};
     if (w->whole) laoi_read_options(L, i, options, w);
     else if (!lua_isnoneornil(L, i)) w->kind = (uint64_t)laoi_integer(L, i);
+    if (!w->fields) return;
+    laoi_rawfield(L, i, "fields");
+    w->fields = lua_gettop(L);
+    (void)laoi_put_fields(L, b, i, w->fields, NULL);
 }
 
-/* Gives rows that have entered with kind 0, which no node sees, their layers, extent and kind. */
-static int complete_rows(aoi_space *s, const aoi_row *rows, size_t n, const laoi_whole *w) {
+/* Gives rows that have entered with kind 0, which no node sees, their layers, extent, fields and kind. */
+static int complete_rows(lua_State *L, const laoi_space *b, const aoi_row *rows, size_t n, const laoi_whole *w) {
+    aoi_space *s = b->core;
     int result = AOI_OK;
     for (size_t k = 0; k < n && result == AOI_OK; k++) {
         aoi_entity e = aoi_find(s, rows[k].id);
         if (w->layers != AOI_FIRST_LAYER) result = aoi_set_layers(s, e, w->layers);
         if (result == AOI_OK && w->extent != 0) result = aoi_set_extent(s, e, w->extent);
+        if (result == AOI_OK && w->fields) result = laoi_put_fields(L, b, 4, w->fields, &e);
         if (result == AOI_OK) result = aoi_set_kind(s, e, w->kind);
     }
     for (size_t k = 0; k < n && result != AOI_OK; k++) (void)aoi_leave(s, aoi_find(s, rows[k].id));
@@ -145,14 +141,14 @@ static int l_enter_many(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 4);
     size_t n, bad = 0;
     laoi_whole w;
-    laoi_whole_argument(L, 4, &w);
-    b = laoi_self(L); /* once more: reading a table may run a finalizer */
+    laoi_whole_argument(L, b, 4, &w);
+    b = laoi_self(L); /* once more */
     const aoi_row *rows = laoi_rows(L, b, 2, &n);
     size_t most = lua_rawlen(L, 2) / ((size_t)b->dims + 1);
     if (lua_gettop(L) == 3 && n != most)
         return laoi_argerror(L, 3, "the array has %d rows, and the kind comes third: with it n may be less", (int)most);
     int result = aoi_enter_many(b->core, rows, n, w.whole ? 0 : w.kind, &bad);
-    if (result == AOI_OK && w.whole) result = complete_rows(b->core, rows, n, &w);
+    if (result == AOI_OK && w.whole) result = complete_rows(L, b, rows, n, &w);
     return done_rows(L, b, result, bad, result == AOI_EEXIST ? rows[bad].id : 0);
 }
 

@@ -12,7 +12,7 @@
  *   sight_methods.c     aoi.sight
  *   observe_methods.c   aoi.observe
  *   history_methods.c   aoi.history
- *   helpers.c           functions for the layers in Lua
+ *   helpers.c           functions for the modules in Lua
  *   handlers.c          the handlers of nodes
  *   deliver.c           calls handlers for events
  *
@@ -29,6 +29,7 @@
 #define LAOI_H
 
 #include "aoi_sight.h"
+#include "aoi_sync.h"
 #include "core/space.h"
 #include "lua/compat.h"
 
@@ -80,6 +81,9 @@ int laoi_typeerror(lua_State *L, int i, const char *expected);
 int laoi_nomemory(lua_State *L);
 const char *laoi_spell(lua_State *L, int64_t id); /* pushes an id as exact decimal text, in every version of Lua */
 
+/* Whatever makes a table, a string or a userdata may run a finalizer, which may do anything, close the space included, and
+ * so may reading a table of the host.  Therefore a method reads its arguments and makes all it needs first, and calls
+ * laoi_self, or what it has for another object, once more before it uses the core. */
 void laoi_mark(laoi_space *b);                        /* sets the mark of a new space */
 laoi_space *laoi_self(lua_State *L);                  /* open, or an error */
 laoi_space *laoi_maybe(lua_State *L);                 /* open or closed */
@@ -101,17 +105,21 @@ void laoi_no_more_in(lua_State *L, const laoi_space *b, int i);
 /* Text for messages; each function pushes its result. */
 const char *laoi_key_name(lua_State *L, int i);                                     /* a key of a table */
 const char *laoi_value(lua_State *L, int i);                                        /* 'text', 5, true, table */
+const char *laoi_got(lua_State *L, int i);                                          /* string 'text', number, table */
 const char *laoi_choices(lua_State *L, const char *const *names);                   /* "'a', 'b' or 'c'", up to NULL */
 const char *laoi_nearest(lua_State *L, const char *word, const char *const *names); /* "; did you mean 'a'?", or "" */
 
 /* Tables of options; options.c.  A value that is read is on top of the stack; i: the argument that errors are about. */
-enum { LAOI_MOST_NAMES = 32 }; /* in a table of options, and among the words of a choice */
+enum { LAOI_MOST_NAMES = 64 }; /* in a table of options, and among the words of a choice */
 
 typedef struct laoi_option {
     const char *name; /* NULL behind the last */
-    /* What `read` stores; a bool; a uint32_t; a uint32_t that is not 0; a double that is positive and finite. */
-    enum { LAOI_READ, LAOI_FLAG, LAOI_COUNT, LAOI_SOME, LAOI_POSITIVE } type;
-    size_t at;                                                     /* where in `to` */
+    /* What `read` stores; a bool; a whole number of `least` or more, as a uint32_t; bits or an id, as a uint64_t; doubles:
+     * one that is positive and finite, a coordinate, a radius. */
+    enum { LAOI_READ, LAOI_FLAG, LAOI_WHOLE, LAOI_BITS, LAOI_POSITIVE, LAOI_COORDINATE, LAOI_RADIUS } type;
+    size_t at;            /* where in `to` */
+    uint32_t least, most; /* LAOI_WHOLE: 0 or 1; 0: UINT32_MAX */
+    const char *why;      /* LAOI_WHOLE: words other than "a whole number of 1 or more expected", or NULL */
     void (*read)(lua_State *L, int i, const char *name, void *to); /* LAOI_READ */
 } laoi_option;
 
@@ -120,8 +128,7 @@ void laoi_read_options(lua_State *L, int i, const laoi_option *options, void *to
 /* An error about the key below the top: "unknown `what` 'wide' of a `of`: 'extents' or 'mask' expected"; of may be "". */
 int laoi_unknown(lua_State *L, int i, const char *what, const char *of, const char *const *names);
 int laoi_bad_option(lua_State *L, int i, const char *name, const char *why);
-/* The value, a whole number from `from` to `most`. */
-uint32_t laoi_whole_option(lua_State *L, int i, const char *name, uint32_t from, uint32_t most, const char *why);
+uint32_t laoi_whole_option(lua_State *L, int i, const laoi_option *o); /* the value, of LAOI_WHOLE */
 /* The index of the string on top among the names that name(0), name(1) ... return up to NULL; or -1, or an error. */
 int laoi_word(lua_State *L, const char *(*name)(int k));
 int laoi_choice(lua_State *L, int i, const char *what, const char *(*name)(int k));
@@ -142,18 +149,23 @@ double laoi_radius(lua_State *L, int i);
 const unsigned char *laoi_message(lua_State *L, int i, size_t *size);
 aoi_entity laoi_entity(lua_State *L, const laoi_space *b, int i);
 aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner); /* i: the entity; i + 1: the node id */
-typedef struct laoi_area_arg { /* an area, the corners of a polygon, its label */
+enum { LAOI_FEW_CORNERS = 64 };
+typedef struct laoi_area_arg { /* an area, the corners of a polygon if they are few, its label */
     aoi_area area;
-    double points[2 * AOI_MOST_CORNERS];
+    double points[2 * LAOI_FEW_CORNERS];
+    int ends[LAOI_FEW_CORNERS / 3];
     char label[AOI_MOST_LABEL + 1];
     bool masked; /* a mask was given: without one `near` finds kind 0, too */
     bool none;   /* for `near`: the mask is 0 and finds nothing; the core takes 0 for all kinds */
 } laoi_area_arg;
 
-/* Reads an area, a number (the radius of a square) or a table, and raises an error if it is invalid. */
+/* Reads an area, a number (the radius of a square) or a table, and raises an error if it is invalid.  A polygon of many
+ * corners has them in a userdata, which takes the place of the table on the stack. */
 void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out);
 /* The same for a node of the space, whose area may be `outside`. */
 void laoi_node_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out);
+/* Room for corners and rings of *out, as it says how many: in it, or in a userdata, which is pushed; true: pushed. */
+bool laoi_outline_room(lua_State *L, laoi_area_arg *out, double **points, int **ends);
 /* Set an item, or n items from `at` on, of the list at i, or a field of the table on top. */
 static inline void laoi_set_item(lua_State *L, int i, laoi_index at, int64_t v) {
     laoi_pushinteger(L, v);
@@ -170,18 +182,26 @@ void laoi_set_number(lua_State *L, const char *name, double v);
 void laoi_set_string(lua_State *L, const char *name, const char *v);
 void laoi_set_flag(lua_State *L, const char *name, bool v);
 void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a); /* as a table that laoi_area accepts */
+/* Gives the table on top, an explanation, the __tostring of lua/aoi/explanation.lua. */
+void laoi_give_text(lua_State *L);
+#define LAOI_EXPLANATION "aoi.Explanation" /* its metatable: in the registry, and `explained` of the helpers */
 void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanation *e, const int64_t *ids);
 void laoi_push_sight_explanation(lua_State *L, const laoi_space *b, const aoi_sight_explanation *e, const int64_t *ids);
 void laoi_options(lua_State *L, int i, aoi_options *o);
 /* Reads the rows `id, x, y [, z]` of the array at i into the space's row buffer; *n: their number. */
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
-/* What enters: a kind, or a table { kind =, layers =, extent = }. */
+/* What enters: a kind, or a table { kind =, layers =, extent =, fields = }. */
 typedef struct laoi_whole {
     uint64_t kind, layers;
     double extent;
     bool whole; /* a table was given */
+    int fields; /* where its fields are on the stack; 0: none */
 } laoi_whole;
-void laoi_whole_argument(lua_State *L, int i, laoi_whole *w);
+/* Behind the last argument; pushes the fields, if there are any. */
+void laoi_whole_argument(lua_State *L, const laoi_space *b, int i, laoi_whole *w);
+/* Puts what the table at t names in all synchronisers of the space that have such fields; without an entity only checks
+ * it.  Errors are about argument i. */
+int laoi_put_fields(lua_State *L, const laoi_space *b, int i, int t, const aoi_entity *e);
 typedef struct laoi_checked_row {
     aoi_row row;
     uint32_t unread; /* not 0: the values of the array are no row, and this item of `unread` is its number */
@@ -197,15 +217,15 @@ bool laoi_skips_rows(lua_State *L, int i);
 double *laoi_places(lua_State *L, laoi_space *b, int i, size_t *n);
 /* Stages n rows `id, x, y [, z]` as moves; returns the result of the first bad row. */
 int laoi_stage_rows(lua_State *L, laoi_space *b, int i, size_t n, size_t *bad, int64_t *bad_id);
-/* The number of rows of the flat array at i, or the count at i + 1 if given; and a reader of the first n rows. */
+/* The number of rows of the flat array at i, or the count at i + 1 if given; and a reader of n rows from `first` on. */
 size_t laoi_row_count(lua_State *L, int dims, int i);
-void laoi_read_rows(lua_State *L, int dims, int i, size_t n, aoi_row *out);
+void laoi_read_rows(lua_State *L, int dims, int i, size_t first, size_t n, aoi_row *out);
 /* Pushes the table to fill, given at i, or a new one with room for n items. */
 void laoi_buffer(lua_State *L, int i, size_t n);
 /* Ends the list at i with a nil behind item n.  Removes further items of an earlier, longer list, so that # is right;
  * keeps other contents of the table. */
 void laoi_end_list(lua_State *L, int i, laoi_index n);
-int laoi_end_list_of(lua_State *L); /* end_list(list, n), for the layers in Lua */
+int laoi_end_list_of(lua_State *L); /* end_list(list, n), for the modules in Lua */
 /* The same for a list of n rows on top, the result of a method: pushes n; returns 2. */
 int laoi_return_list(lua_State *L, laoi_index last, size_t n);
 /* Pushes n integers; returns n. */
@@ -221,15 +241,20 @@ int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_
  * laoi_settle_handlers cannot fail, and follows with the result. */
 uint64_t laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, int on_enter, int on_leave);
 void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, bool added);
-/* The field `enter` or `leave` of the table of handlers at i that cannot be called, or NULL; *got: the type of its
+/* The handler in the table at i that cannot be called, or NULL; *got: the type of its
  * value.  Sets *any if the table has one of the fields. */
 const char *laoi_bad_handler(lua_State *L, int i, bool *any, const char **got);
+/* Whether it is a table of handlers with `cross`, its own or inherited from tables; no metamethod is called. */
+bool laoi_has_cross(lua_State *L, int i);
 bool laoi_check_handlers(lua_State *L, int enter); /* arguments from `enter` on; returns whether there is any handler */
 void laoi_forget_freed(lua_State *L, laoi_space *b, int t); /* drops handlers of nodes freed after their last event */
 
-/* The ref of a node's handler for a kind of event, from the node's user data; 0: none. */
+/* The ref of a node's handler for a kind of event, from the node's user data; 0: none.  Its field in a table. */
 static inline uint32_t laoi_handler(int kind, uint64_t user_data) {
-    return (uint32_t)(kind == AOI_ENTER ? user_data >> 32 : user_data);
+    return (uint32_t)(kind == AOI_LEAVE ? user_data : user_data >> 32);
+}
+static inline const char *laoi_handler_name(int kind) {
+    return kind == AOI_ENTER ? "enter" : kind == AOI_LEAVE ? "leave" : "cross";
 }
 void laoi_free_handlers(laoi_space *b);
 
@@ -294,19 +319,24 @@ typedef struct laoi_bytes { /* a growing buffer in the host's memory */
 laoi_bytes *laoi_new_bytes(lua_State *L); /* pushes a userdata that owns the buffer */
 void laoi_free_bytes(laoi_bytes *c);
 bool laoi_collect(void *ud, const void *bytes, size_t size); /* an aoi_write to laoi_bytes */
+int laoi_push_bytes(lua_State *L); /* push_bytes(light userdata: laoi_bytes) -> string, for protected calls */
 
 typedef struct laoi_loading { /* how the nodes of a space that is loaded or played get their handlers */
     lua_State *L;
     laoi_space *b;
-    int handlers, table; /* stack indices: the host's function, or nil; the space's table */
-    bool keeps_silent;   /* keep the recorded `silent` of nodes, whether they have handlers or not */
-    bool failed;         /* an error is on top of the stack */
-    bool handled;        /* the last node has a handler */
+    int handlers, table;   /* stack indices: the host's function, or nil; the space's table */
+    bool keeps_silent;     /* keep the recorded `silent` of nodes, whether they have handlers or not */
+    bool failed;           /* an error is on top of the stack */
+    bool handled, crosses; /* the last node has a handler, and `cross` */
     int64_t watcher, node_id;
     uint64_t user_data;
 } laoi_loading;
 
 bool laoi_give_handlers(void *ud, aoi_loaded_node *n); /* for aoi_load_options; ud: laoi_loading */
+/* Push a new space with the metatable at `meta`, and its table, for a load with *o; give the space the core, or return
+ * AOI_EVALUE with the fault of the bytes, or raise an error. */
+void laoi_begin_loading(lua_State *L, int meta, laoi_loading *g, aoi_load_options *o);
+int laoi_end_loading(lua_State *L, const laoi_loading *g, int result, aoi_space *core, const char **fault);
 
 /* What is wrong with the ids, kinds, masks and layers of a space that was loaded or played, or of one entity and a node
  * of it: before Lua 5.3 a number does not hold all; or NULL.  The first looks at all entities and nodes there. */
@@ -349,8 +379,8 @@ void laoi_push_tracer(lua_State *L, int t);
 /* Calls the handlers of pending events, unless a handler made this call: then the outermost delivery does.  The method
  * must return the result: the number of events if `counts`, else nothing. */
 int laoi_deliver(lua_State *L, laoi_space *b, bool counts);
-/* The same for events pending in layers only (aoi_layers_take), with the number of events. */
-int laoi_deliver_layers(lua_State *L, laoi_space *b);
+/* The same for events pending in plugins only (aoi_plugins_take), with the number of events. */
+int laoi_deliver_plugins(lua_State *L, laoi_space *b);
 /* as_one(space, f, ...): calls f(...), whose calls deliver nothing, as those of a handler; then delivers. */
 int laoi_as_one(lua_State *L);
 

@@ -45,7 +45,6 @@
 #include "lua/sync_read.c"
 #include "skynet/wire_dispatch.c"
 #include "skynet/wire_inbox.c"
-#include "skynet/wire_listener.c"
 #include "skynet/wire_moves.c"
 #include "skynet/wire_outbox.c"
 #include "skynet/wire_pack.c"

@@ -20,11 +20,13 @@ static inline void push_ids(lua_State *L, const aoi_queued *ev) {
     laoi_pushinteger(L, ev->node_id);
 }
 
-/* Pushes the arguments of the handler: the reason is the fourth of a leave that the end of an entity has caused. */
+/* Pushes the arguments of the handler: the fourth is the reason of a leave that the end of an entity has caused, and the
+ * place of a crossing. */
 static inline int push_arguments(lua_State *L, const aoi_queued *ev) {
     push_ids(L, ev);
-    if (!ev->because) return 3;
-    lua_pushinteger(L, ev->because - 1);
+    if (ev->kind == AOI_CROSS) lua_pushnumber(L, ev->t);
+    else if (ev->because) lua_pushinteger(L, ev->because - 1);
+    else return 3;
     return 4;
 }
 
@@ -89,9 +91,9 @@ static int look_up_guarded(lua_State *L, const aoi_queued *ev, const char *name)
 
 /* Replaces the value at HANDLER, a function or a table of handlers, by the handler for the event. */
 static int find_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev, int type) {
-    if (type == LUA_TNIL) return NO_HANDLER;
+    if (type == LUA_TNIL || (ev->kind == AOI_CROSS && type != LUA_TTABLE)) return NO_HANDLER;
     if (type == LUA_TTABLE) { /* looked up for each event, so that code can be reloaded */
-        const char *name = ev->kind == AOI_ENTER ? "enter" : "leave";
+        const char *name = laoi_handler_name(ev->kind);
         if (b->has_on_error && lua_getmetatable(L, HANDLER)) {
             lua_pop(L, 1);
             return look_up_guarded(L, ev, name);
@@ -105,10 +107,14 @@ static int find_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev,
 /* Takes the next event.  Settles first: in a deferred space a handler may have cancelled events by moving entities. */
 static inline const aoi_queued *next_event(lua_State *L, laoi_space *b, lua_KContext *ctx) {
     if (!b->core) return NULL;
-    if (!aoi_settle(b->core)) laoi_nomemory(L);
     if (b->flush_due) *ctx |= FLUSHES, b->flush_due = false;
+    const aoi_crossings *c = &b->core->crossings;
+    const bool delivers = (c->way_count || c->fresh) && *ctx & FLUSHES; /* what handlers have moved and added */
+    if (delivers ? aoi_flush(b->core) != AOI_OK : !aoi_settle(b->core)) laoi_nomemory(L);
     const aoi_queued *e = !b->deferred || *ctx & FLUSHES ? aoi_take(b->core) : NULL;
-    return e || !b->core->layers ? e : aoi_layers_take(b->core);
+    const bool ends = !e && *ctx & FLUSHES; /* what areas hold now, by what handlers did, is what they held then */
+    if (ends && b->core->changed_count && aoi_flush(b->core) != AOI_OK) laoi_nomemory(L);
+    return e || !b->core->plugins ? e : aoi_plugins_take(b->core);
 }
 
 /* Calls the handler at HANDLER.  The handler may set or unset on_error: the setting before the call applies. */
@@ -173,10 +179,10 @@ static int run(lua_State *L, lua_KContext ctx) {
         int type = ref ? laoi_rawgeti(L, TABLE, (laoi_index)ref) : LUA_TNIL;
         if (ctx >= CHECK_FROM * ONE_EVENT && is_endless(&b->repeated, e)) {
             deliver_checked(L, b, e, type, ctx + ONE_EVENT);
-            if (b->core && (aoi_pending(b->core) || b->core->layers)) return raise_endless(L, b, &b->repeated);
+            if (b->core && (aoi_pending(b->core) || b->core->plugins)) return raise_endless(L, b, &b->repeated);
             continue;
         }
-        if (type != LUA_TFUNCTION || b->has_on_error || aoi_has_freed(b->core)) {
+        if (type != LUA_TFUNCTION || e->kind == AOI_CROSS || b->has_on_error || aoi_has_freed(b->core)) {
             deliver_checked(L, b, e, type, ctx + ONE_EVENT);
             continue;
         }
@@ -295,14 +301,15 @@ static int deliver(lua_State *L, laoi_space *b, bool counts, bool flushes) {
 
 int laoi_deliver(lua_State *L, laoi_space *b, bool counts) {
     bool waits = aoi_pending(b->core);
-    if ((waits || b->core->changed_count) && aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
+    if ((waits || b->core->changed_count || b->core->crossings.node_count) && aoi_flush(b->core) != AOI_OK)
+        return laoi_nomemory(L);
     if (waits && !under_way(L, b)) return deliver(L, b, counts, true);
     b->flush_due |= waits; /* the active delivery takes them */
     if (counts) lua_pushinteger(L, 0);
     return counts;
 }
 
-int laoi_deliver_layers(lua_State *L, laoi_space *b) {
+int laoi_deliver_plugins(lua_State *L, laoi_space *b) {
     if (!under_way(L, b)) return deliver(L, b, true, false);
     lua_pushinteger(L, 0);
     return 1;

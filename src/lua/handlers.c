@@ -10,6 +10,82 @@
  * before a later step failed is still in `prepared`, and removed by the next call. */
 #include "lua/binding.h"
 
+/* ---- tables of handlers ------------------------------------------------------------------------------------------- */
+
+/* Raises an error for a field that is a likely misspelling of a handler's name. */
+static void refuse_handler(lua_State *L, int i, const char *name) {
+    if (laoi_rawfield(L, i, name) != LUA_TNIL)
+        laoi_argerror(L, i, "unknown handler '%s': 'enter', 'leave' or 'cross' expected", name);
+    lua_pop(L, 1);
+}
+
+const char *laoi_bad_handler(lua_State *L, int i, bool *any, const char **got) {
+    static const char *const names[] = {"enter", "leave", "cross"};
+    const char *bad = NULL;
+    for (int k = 0; k < 3; k++) {
+        int top = lua_gettop(L);
+        *any |= laoi_rawfield(L, i, names[k]) != LUA_TNIL;
+        bool called = lua_isnoneornil(L, -1) || lua_isfunction(L, -1) ||
+                      (!lua_isstring(L, -1) && luaL_getmetafield(L, -1, "__call"));
+        if (!called) bad = names[k], *got = luaL_typename(L, -1);
+        lua_settop(L, top);
+    }
+    return bad;
+}
+
+/* A table of handlers is looked up at each delivery: it may be filled later, inherit, and have other fields.  Refuses a
+ * table with a handler that cannot be called, or with fields but neither handlers nor a metatable. */
+static void check_handler_table(lua_State *L, int i) {
+    bool any = false;
+    refuse_handler(L, i, "on_enter");
+    refuse_handler(L, i, "on_leave");
+    refuse_handler(L, i, "on_cross");
+    const char *got, *bad = laoi_bad_handler(L, i, &any, &got);
+    if (bad) laoi_argerror(L, i, "handler '%s': function expected, got %s", bad, got);
+    if (any) return;
+    if (lua_getmetatable(L, i)) {
+        lua_pop(L, 1);
+        return;
+    }
+    lua_pushnil(L);
+    if (!lua_next(L, i)) return;
+    laoi_argerror(L, i, "unknown handler '%s': 'enter', 'leave' or 'cross' expected", laoi_key_name(L, -2));
+}
+
+bool laoi_has_cross(lua_State *L, int i) {
+    enum { MOST_HEIRS = 16 };
+    const int top = lua_gettop(L);
+    bool has = false;
+    lua_pushvalue(L, i);
+    for (int k = 0; k < MOST_HEIRS && !has && lua_istable(L, -1); k++) {
+        has = laoi_rawfield(L, lua_gettop(L), "cross") != LUA_TNIL;
+        lua_pop(L, 1);
+        if (!luaL_getmetafield(L, -1, "__index")) break;
+    }
+    lua_settop(L, top);
+    return has;
+}
+
+bool laoi_check_handlers(lua_State *L, int enter) {
+    int leave = enter + 1;
+    if (lua_istable(L, enter)) {
+        check_handler_table(L, enter);
+        if (lua_gettop(L) > enter && !lua_isnil(L, leave))
+            laoi_argerror(L, leave, "nothing expected after a table of handlers, got %s", luaL_typename(L, leave));
+        laoi_no_more(L, leave);
+        lua_settop(L, enter);
+        lua_pushvalue(L, enter); /* the table serves both kinds */
+        return true;
+    }
+    laoi_no_more(L, leave + 1);
+    lua_settop(L, leave);
+    if (!lua_isnil(L, enter) && !lua_isfunction(L, enter)) laoi_typeerror(L, enter, "function or table");
+    if (!lua_isnil(L, leave) && !lua_isfunction(L, leave)) laoi_typeerror(L, leave, "function");
+    return !lua_isnil(L, enter) || !lua_isnil(L, leave);
+}
+
+/* ---- refs ---------------------------------------------------------------------------------------------------------- */
+
 static bool grow_uses(laoi_space *b, uint32_t need) {
     if (need < b->use_cap) return true;
     uint32_t to = need + need / 2 + 8;

@@ -1,8 +1,8 @@
-/* helpers.c - the module aoi.core.helpers: functions for the layers in Lua. */
+/* helpers.c - the module aoi.core.helpers: functions for the modules in Lua. */
 #include "base/bytes.h"
 #include "lua/binding.h"
 
-/* lowest(space, from, to): the lowest ids of an entity and of a node in [from, to]; `to` if there is none.  Layers,
+/* lowest(space, from, to): the lowest ids of an entity and of a node in [from, to]; `to` if there is none.  Modules,
  * which choose ids (lua/aoi/reserved.lua), find the ones in use after a space was loaded or played. */
 static int helper_lowest(lua_State *L) {
     const laoi_space *b = laoi_self(L);
@@ -71,12 +71,27 @@ static int helper_expected(lua_State *L) {
     return 1;
 }
 
+/* spell(id): an integer as exact text, in every version of Lua. */
+static int helper_spell(lua_State *L) {
+    (void)laoi_spell(L, laoi_integer(L, 1));
+    return 1;
+}
+
+/* is_sight(space, v): whether it is an open sight of the space. */
+static int helper_is_sight(lua_State *L) {
+    const laoi_space *b = laoi_self(L);
+    lua_pushboolean(L, laoi_sight_argument(L, 2, b) != NULL);
+    return 1;
+}
+
 void laoi_open_helpers(lua_State *L) {
-    static const luaL_Reg helpers[] = {{"lowest", helper_lowest},     {"life", helper_life},
-                                       {"base64", helper_base64},     {"double", helper_double},
-                                       {"fnv", helper_fnv},           {"end_list", laoi_end_list_of},
-                                       {"call_as", laoi_call_as},     {"as_one", laoi_as_one},
-                                       {"expected", helper_expected}, {NULL, NULL}};
-    lua_createtable(L, 0, 8);
+    static const luaL_Reg helpers[] = {
+        {"lowest", helper_lowest}, {"life", helper_life},         {"base64", helper_base64},
+        {"double", helper_double}, {"fnv", helper_fnv},           {"end_list", laoi_end_list_of},
+        {"call_as", laoi_call_as}, {"as_one", laoi_as_one},       {"expected", helper_expected},
+        {"spell", helper_spell},   {"is_sight", helper_is_sight}, {NULL, NULL}};
+    lua_createtable(L, 0, 12);
     laoi_set_functions(L, lua_gettop(L), helpers);
+    (void)luaL_newmetatable(L, LAOI_EXPLANATION);
+    lua_setfield(L, -2, "explained");
 }

@@ -44,7 +44,7 @@ static int h_near(lua_State *L) {
     laoi_area_arg a;
     uint32_t ago = history_ago(L, h);
     int i = laoi_near_arguments(L, h->is.space, 3, pos, &a);
-    h = history_self(L); /* once more: reading the area may run a finalizer */
+    h = history_self(L); /* once more */
     int result = a.none ? AOI_OK : aoi_history_near(h->is.core, ago, pos, &a.area, &list.ids, &list.n);
     return laoi_answer(L, h->is.space, h_near, i, result, &list);
 }

@@ -56,12 +56,6 @@ static void end_recording(laoi_journal *j) {
     j->file = NULL;
 }
 
-static int push_piece(lua_State *L) {
-    const laoi_journal *j = lua_touserdata(L, 1);
-    lua_pushlstring(L, j->piece.bytes, j->piece.size);
-    return 1;
-}
-
 /* Passes the collected bytes to the sink of the journal at index i.  An error of the sink stops the journal.
  *
  * Making the string may be refused memory: then the piece is kept for the next call.  It may also run a finalizer that
@@ -71,8 +65,8 @@ static void hand_on(lua_State *L, laoi_journal *j, int i) {
     if (j->handing) return;
     laoi_gettable(L, i);
     lua_rawgeti(L, -1, 1);
-    lua_pushcfunction(L, push_piece); /* a closure before 5.2, which may run a finalizer */
-    lua_pushlightuserdata(L, j);
+    lua_pushcfunction(L, laoi_push_bytes); /* a closure before 5.2, which may run a finalizer */
+    lua_pushlightuserdata(L, &j->piece);
     const bool kept = j->piece.size > 0;
     if (!kept) j->piece = j->out, j->out = empty;
     if (!j->piece.size) {
@@ -336,28 +330,17 @@ static int start_space(lua_State *L, laoi_cursor *c, const char *snapshot, size_
     aoi_space *core = NULL;
     laoi_gettable(L, CURSOR);
     lua_rawgeti(L, -1, 2);
-    laoi_loading g = {.L = L, .handlers = lua_gettop(L), .keeps_silent = true};
+    laoi_loading g = {.handlers = lua_gettop(L), .keeps_silent = true};
+    aoi_load_options o = {.engine = c->engine};
     lua_getfield(L, lua_upvalueindex(LAOI_META), "space");
-    g.b = laoi_new_space(L, lua_gettop(L));
-    int made = lua_gettop(L);
-    laoi_gettable(L, made);
-    g.table = lua_gettop(L);
-    luaL_checkstack(L, 8, NULL);
-    aoi_load_options o = {.engine = c->engine, .node = laoi_give_handlers, .node_ud = &g, .alloc = g.b->alloc};
-    o.alloc_ud = g.b->ud;
+    laoi_begin_loading(L, lua_gettop(L), &g, &o);
     c->busy = true;
-    int result =
+    const int result =
         snapshot ? aoi_load(snapshot, size, &o, &core, &fault) : aoi_play_start(c->core, place, &o, &core, &fault);
     c->busy = false;
-    if (result == AOI_OK && (fault = laoi_integers_fault(core)) != NULL) aoi_close(core), result = AOI_EVALUE;
-    if (result == AOI_OK) {
-        laoi_adopt_core(g.b, core);
-        lua_pushvalue(L, made);
-        return 1;
-    }
-    laoi_free_handlers(g.b);
-    if (g.failed) return lua_error(L);
-    return result == AOI_ENOMEM ? laoi_nomemory(L) : no_journal(L, fault);
+    if (laoi_end_loading(L, &g, result, core, &fault) != AOI_OK) return no_journal(L, fault);
+    lua_pop(L, 1);
+    return 1;
 }
 
 /* cursor:start(place): a space in the state of the last snapshot before that place. */
@@ -452,13 +435,16 @@ static int cursor_deliver(lua_State *L) {
         if (!e.kind) return 0;
         uint32_t ref = laoi_handler(e.kind, e.user_data);
         int type = ref ? laoi_rawgeti(L, SPACE_TABLE, (laoi_index)ref) : LUA_TNIL;
-        if (type == LUA_TTABLE) lua_getfield(L, -1, e.kind == AOI_ENTER ? "enter" : "leave");
+        if (type == LUA_TTABLE) lua_getfield(L, -1, laoi_handler_name(e.kind));
         laoi_forget_freed(L, b, SPACE_TABLE);
-        if (ref && lua_toboolean(L, -1)) {
+        if (ref && lua_toboolean(L, -1) && (e.kind != AOI_CROSS || type == LUA_TTABLE)) {
             laoi_pushinteger(L, e.watcher);
             laoi_pushinteger(L, e.target);
             laoi_pushinteger(L, e.node_id);
-            lua_call(L, 3, 0);
+            const bool crosses = e.kind == AOI_CROSS, reasons = !crosses && e.reason != AOI_NO_REASON;
+            if (crosses) lua_pushnumber(L, e.t);
+            if (reasons) lua_pushinteger(L, e.reason);
+            lua_call(L, 3 + crosses + reasons, 0);
         }
         lua_settop(L, SPACE_TABLE);
     }

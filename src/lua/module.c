@@ -21,11 +21,14 @@ static int l_enter(lua_State *L) {
     double pos[3];
     int i = laoi_position(L, b, 3, pos);
     laoi_whole w;
-    laoi_whole_argument(L, i, &w);
     laoi_no_more_in(L, b, i + 1);
-    b = laoi_self(L); /* once more: reading a table may run a finalizer */
-    int result = w.whole ? aoi_enter_with(b->core, id, pos, w.kind, w.layers, w.extent, NULL)
+    laoi_whole_argument(L, b, i, &w);
+    b = laoi_self(L); /* once more */
+    aoi_entity e;
+    int result = w.whole ? aoi_enter_with(b->core, id, pos, w.kind, w.layers, w.extent, &e)
                          : aoi_enter(b->core, id, pos, w.kind, NULL);
+    if (result == AOI_OK && w.fields && (result = laoi_put_fields(L, b, i, w.fields, &e)) != AOI_OK)
+        (void)aoi_leave(b->core, e);
     if (result == AOI_EEXIST) {
         return laoi_argerror(L, 2, "entity %s is already in the space", laoi_spell(L, id));
     }
@@ -41,12 +44,20 @@ static int done_move(lua_State *L, laoi_space *b, int result) {
     return laoi_changed(L, b, result);
 }
 
-static int l_move(lua_State *L) {
+static int move_by(lua_State *L, int (*move)(aoi_space *, aoi_entity, const double *)) {
     laoi_space *b = laoi_self(L);
     aoi_entity e = laoi_entity(L, b, 2);
     double pos[3];
     laoi_no_more_in(L, b, laoi_position(L, b, 3, pos));
-    return done_move(L, b, aoi_move(b->core, e, pos));
+    return done_move(L, b, move(b->core, e, pos));
+}
+
+static int l_move(lua_State *L) {
+    return move_by(L, aoi_move);
+}
+
+static int l_jump(lua_State *L) {
+    return move_by(L, aoi_jump);
 }
 
 static int l_leave(lua_State *L) {
@@ -109,70 +120,15 @@ static int l_set_extent(lua_State *L) {
 
 enum { AREA = 4 }; /* the argument of add_node and adopt; the handlers, or the seen ids of adopt, follow */
 
-/* Raises an error for a field that is a likely misspelling of a handler's name. */
-static void refuse_handler(lua_State *L, int i, const char *name) {
-    if (laoi_rawfield(L, i, name) != LUA_TNIL)
-        laoi_argerror(L, i, "unknown handler '%s': 'enter' or 'leave' expected", name);
-    lua_pop(L, 1);
-}
-
-const char *laoi_bad_handler(lua_State *L, int i, bool *any, const char **got) {
-    static const char *const names[] = {"enter", "leave"};
-    const char *bad = NULL;
-    for (int k = 0; k < 2; k++) {
-        int top = lua_gettop(L);
-        *any |= laoi_rawfield(L, i, names[k]) != LUA_TNIL;
-        bool called = lua_isnoneornil(L, -1) || lua_isfunction(L, -1) ||
-                      (!lua_isstring(L, -1) && luaL_getmetafield(L, -1, "__call"));
-        if (!called) bad = names[k], *got = luaL_typename(L, -1);
-        lua_settop(L, top);
-    }
-    return bad;
-}
-
-/* A table of handlers is looked up at each delivery: it may be filled later, inherit, and have other fields.  Refuses a
- * table with a handler that cannot be called, or with fields but neither handlers nor a metatable. */
-static void check_handler_table(lua_State *L, int i) {
-    bool any = false;
-    refuse_handler(L, i, "on_enter");
-    refuse_handler(L, i, "on_leave");
-    const char *got, *bad = laoi_bad_handler(L, i, &any, &got);
-    if (bad) laoi_argerror(L, i, "handler '%s': function expected, got %s", bad, got);
-    if (any) return;
-    if (lua_getmetatable(L, i)) {
-        lua_pop(L, 1);
-        return;
-    }
-    lua_pushnil(L);
-    if (!lua_next(L, i)) return;
-    laoi_argerror(L, i, "unknown handler '%s': 'enter' or 'leave' expected", laoi_key_name(L, -2));
-}
-
-bool laoi_check_handlers(lua_State *L, int enter) {
-    int leave = enter + 1;
-    if (lua_istable(L, enter)) {
-        check_handler_table(L, enter);
-        if (lua_gettop(L) > enter && !lua_isnil(L, leave))
-            laoi_argerror(L, leave, "nothing expected after a table of handlers, got %s", luaL_typename(L, leave));
-        laoi_no_more(L, leave);
-        lua_settop(L, enter);
-        lua_pushvalue(L, enter); /* the table serves both kinds */
-        return true;
-    }
-    laoi_no_more(L, leave + 1);
-    lua_settop(L, leave);
-    if (!lua_isnil(L, enter) && !lua_isfunction(L, enter)) laoi_typeerror(L, enter, "function or table");
-    if (!lua_isnil(L, leave) && !lua_isfunction(L, leave)) laoi_typeerror(L, leave, "function");
-    return !lua_isnil(L, enter) || !lua_isnil(L, leave);
-}
-
 /* Adds a node by the arguments `id, node_id`, and the handlers from argument `enter` on; seen: ids that it has seen, NULL: it has
  * no past. */
 static int adopt_node(lua_State *L, laoi_space *b, const laoi_area_arg *area, const int64_t *seen, size_t count,
                       int enter) {
     aoi_area a = area->area;
     a.silent = !laoi_check_handlers(L, enter) && !b->deferred;
-    b = laoi_self(L); /* once more: reading arguments may run a finalizer */
+    a.crosses = laoi_has_cross(L, enter);
+    if (a.crosses && a.outside) laoi_argerror(L, enter, "handler 'cross': not for an area that is 'outside'");
+    b = laoi_self(L); /* once more */
     laoi_gettable(L, 1);
     int t = lua_gettop(L);
     laoi_forget_freed(L, b, t); /* before a ref is reused */
@@ -221,12 +177,12 @@ static int l_adopt(lua_State *L) {
         n = (size_t)given;
     }
     int64_t *seen = laoi_newbuffer(L, n * sizeof *seen);
-    lua_replace(L, AREA); /* the area has been read */
     for (size_t k = 0; k < n; k++) {
         if (laoi_rawgeti(L, SEEN, (laoi_index)k + 1) != LUA_TNUMBER || !laoi_tointeger(L, -1, seen + k))
-            laoi_argerror(L, SEEN, "id %d: integer expected, got %s", (int)k + 1, luaL_typename(L, -1));
+            laoi_argerror(L, SEEN, "id %d: integer expected, got %s", (int)k + 1, laoi_got(L, lua_gettop(L)));
         lua_pop(L, 1);
     }
+    lua_replace(L, SEEN); /* it has been read */
     return adopt_node(L, b, &a, seen, n, counted ? COUNT + 1 : COUNT);
 }
 
@@ -240,9 +196,8 @@ static int l_remove_node(lua_State *L) {
 
 /* Raises an error unless the node's shape is one of two. */
 static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int shape, int or_shape, const char *words) {
-    aoi_area a = {0};
-    (void)aoi_area_of(b->core, n, &a);
-    if (a.shape != shape && a.shape != or_shape) laoi_argerror(L, 3, words, aoi_shape_name(a.shape));
+    const int is = aoi_shape_of(b->core, n);
+    if (is != shape && is != or_shape) laoi_argerror(L, 3, words, aoi_shape_name(is));
 }
 
 static int l_set_area(lua_State *L) {
@@ -250,7 +205,7 @@ static int l_set_area(lua_State *L) {
     laoi_area_arg a;
     laoi_node(L, b, 2, NULL); /* its errors precede those of other arguments */
     laoi_node_area(L, b, 4, &a);
-    b = laoi_self(L); /* once more: reading the area may run a finalizer */
+    b = laoi_self(L); /* once more */
     return laoi_changed(L, b, aoi_set_area(b->core, laoi_node(L, b, 2, NULL), &a.area));
 }
 
@@ -261,7 +216,7 @@ static int l_set_facing(lua_State *L) {
     return laoi_changed(L, b, aoi_set_facing(b->core, n, laoi_finite(L, 4)));
 }
 
-/* Of AOI_HIDE + k.  The last three are for the layers in Lua (AOI_TELL_END). */
+/* Of AOI_HIDE + k.  The last three are for the modules in Lua (AOI_TELL_END). */
 static const char *override_word(int k) {
     static const char *const told[] = {"tell end", "tell no end", "tell now", NULL};
     return k < AOI_MATCH ? laoi_override_name(k) : told[k - AOI_MATCH];
@@ -326,7 +281,7 @@ static int drain(lua_State *L, laoi_space *b) {
     if (!lua_isnil(L, 2) && !lua_istable(L, 2)) return laoi_typeerror(L, 2, "table");
     if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     laoi_buffer(L, 2, aoi_pending(b->core) * 4);
-    laoi_self(L); /* once more: a new table may run a finalizer, which may also move entities */
+    laoi_self(L); /* once more */
     if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     bool plain = laoi_is_plain(L, EVENTS), reasons = !lua_isnil(L, REASONS);
     for (; (e = aoi_peek_one(b->core, &cursor)) != NULL; at += 4) {
@@ -339,6 +294,7 @@ static int drain(lua_State *L, laoi_space *b) {
         laoi_pushinteger(L, e->node_id);
         laoi_seti(L, EVENTS, at + 4, plain);
         if (reasons && e->because) laoi_set_item(L, REASONS, at / 4 + 1, e->because - 1);
+        if (reasons && e->kind == AOI_CROSS) laoi_set_numbers(L, REASONS, at / 4 + 1, &e->t, 1);
     }
     laoi_end_list(L, EVENTS, at);
     laoi_gettable(L, 1);
@@ -356,7 +312,8 @@ static int l_drain(lua_State *L) {
     return drain(L, b);
 }
 
-/* drain_reasons(space [, buf [, reasons]]): buf and n of space:drain(buf), and reasons[i] of the ith event or nil. */
+/* drain_reasons(space [, buf [, reasons]]): buf and n of space:drain(buf), and reasons[i] of the ith event: the reason of a
+ * leave, t of a crossing, or nil. */
 static int l_drain_reasons(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 3);
     lua_settop(L, 3);
@@ -467,7 +424,7 @@ laoi_space *laoi_new_space(lua_State *L, int meta) {
 }
 
 void laoi_adopt_core(laoi_space *b, aoi_space *core) {
-    b->dims = core->world.dims;
+    b->dims = core->records.dims;
     b->deferred = core->deferred;
     b->core = core;
 }
@@ -497,17 +454,29 @@ static int l_engines(lua_State *L) {
 /* ---- the module ------------------------------------------------------------------------------------------------------ */
 
 static const luaL_Reg methods[] = {
-    {"enter", l_enter},           {"move", l_move},
-    {"leave", l_leave},           {"set_kind", l_set_kind},
-    {"set_layers", l_set_layers}, {"set_extent", l_set_extent},
-    {"attach", l_attach},         {"add_node", l_add_node},
-    {"adopt", l_adopt},           {"remove_node", l_remove_node},
-    {"set_radius", l_set_radius}, {"set_area", l_set_area},
-    {"set_facing", l_set_facing}, {"override", l_override},
-    {"set_mask", l_set_mask},     {"flush", l_flush},
-    {"drain", l_drain},           {"on_error", l_on_error},
-    {"save", laoi_save},          {"close", l_close_method},
-    {"is_open", l_is_open},       {NULL, NULL},
+    {"enter", l_enter},
+    {"move", l_move},
+    {"jump", l_jump},
+    {"leave", l_leave},
+    {"set_kind", l_set_kind},
+    {"set_layers", l_set_layers},
+    {"set_extent", l_set_extent},
+    {"attach", l_attach},
+    {"add_node", l_add_node},
+    {"adopt", l_adopt},
+    {"remove_node", l_remove_node},
+    {"set_radius", l_set_radius},
+    {"set_area", l_set_area},
+    {"set_facing", l_set_facing},
+    {"override", l_override},
+    {"set_mask", l_set_mask},
+    {"flush", l_flush},
+    {"drain", l_drain},
+    {"on_error", l_on_error},
+    {"save", laoi_save},
+    {"close", l_close_method},
+    {"is_open", l_is_open},
+    {NULL, NULL},
 };
 
 static const luaL_Reg metamethods[] = {
@@ -557,7 +526,7 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     lua_pushliteral(L, TYPE_NAME);
     lua_setfield(L, meta, "__name");
     laoi_set_functions(L, meta, metamethods);
-    lua_createtable(L, 0, 48); /* methods */
+    lua_createtable(L, 0, 49); /* methods */
     laoi_set_functions(L, meta, methods);
     laoi_set_functions(L, meta, laoi_batches);
     laoi_set_functions(L, meta, laoi_queries);
@@ -568,6 +537,8 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     lua_setfield(L, -2, "ENTER");
     lua_pushinteger(L, AOI_LEAVE);
     lua_setfield(L, -2, "LEAVE");
+    lua_pushinteger(L, AOI_CROSS);
+    lua_setfield(L, -2, "CROSS");
     lua_pushliteral(L, AOI_VERSION);
     lua_setfield(L, -2, "VERSION");
     laoi_open_journal(L, meta);

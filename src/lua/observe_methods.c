@@ -12,11 +12,6 @@ typedef struct laoi_observer {
     bool busy;
 } laoi_observer;
 
-typedef struct observed_bytes {
-    const unsigned char *bytes;
-    size_t size;
-} observed_bytes;
-
 static void refuse_busy(lua_State *L, const laoi_observer *y) {
     if (y->busy) luaL_error(L, "attempt to use an observer while it is being used");
 }
@@ -29,18 +24,13 @@ static laoi_observer *observer_self(lua_State *L) {
     return y;
 }
 
-static int push_observed(lua_State *L) {
-    const observed_bytes *t = lua_touserdata(L, 1);
-    lua_pushlstring(L, (const char *)t->bytes, t->size);
-    return 1;
-}
-
-/* Returns the bytes of t as a string; push_observed must be on top of the stack. */
-static int hand_over(lua_State *L, laoi_observer *y, int result, observed_bytes *t) {
+/* Returns the bytes as a string; laoi_push_bytes must be on top of the stack. */
+static int hand_over(lua_State *L, laoi_observer *y, int result, const unsigned char *bytes, size_t size) {
+    laoi_bytes all = {.bytes = (char *)(uintptr_t)bytes, .size = size};
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
     if (result != AOI_OK) return luaL_error(L, "attempt to use a closed space");
-    if (!t->size) return 0;
-    lua_pushlightuserdata(L, t);
+    if (!size) return 0;
+    lua_pushlightuserdata(L, &all);
     y->busy = true;
     int failed = lua_pcall(L, 1, 1, 0);
     y->busy = false;
@@ -51,11 +41,13 @@ static int hand_over(lua_State *L, laoi_observer *y, int result, observed_bytes 
 
 static int o_changes(lua_State *L) {
     laoi_observer *y = observer_self(L);
-    observed_bytes t = {NULL, 0};
+    const unsigned char *bytes = NULL;
+    size_t size = 0;
     laoi_no_more(L, 2);
-    lua_pushcfunction(L, push_observed);
-    y = observer_self(L); /* once more: before 5.2 a C function is a closure, and may run a finalizer */
-    return hand_over(L, y, aoi_observe(y->is.core, &t.bytes, &t.size), &t);
+    lua_pushcfunction(L, laoi_push_bytes); /* before 5.2 a new closure */
+    y = observer_self(L);                  /* once more */
+    const int result = aoi_observe(y->is.core, &bytes, &size);
+    return hand_over(L, y, result, bytes, size);
 }
 
 static double bound(lua_State *L, int i) {
@@ -66,17 +58,19 @@ static double bound(lua_State *L, int i) {
 
 static int o_structure(lua_State *L) {
     laoi_observer *y = observer_self(L);
-    observed_bytes t = {NULL, 0};
+    const unsigned char *bytes = NULL;
+    size_t size = 0;
     double lo[2] = {bound(L, 2), bound(L, 3)}, hi[2] = {bound(L, 4), bound(L, 5)}, at[2];
     int64_t most = lua_isnoneornil(L, 6) ? UINT32_MAX : laoi_integer(L, 6);
     bool one = !lua_isnoneornil(L, 7);
     if (most < 0) laoi_argerror(L, 6, "number must not be negative");
     if (one) at[0] = bound(L, 7), at[1] = bound(L, 8);
     laoi_no_more(L, 9);
-    lua_pushcfunction(L, push_observed);
-    y = observer_self(L); /* once more: see o_changes */
+    lua_pushcfunction(L, laoi_push_bytes);
+    y = observer_self(L); /* once more */
     uint32_t parts = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
-    return hand_over(L, y, aoi_observe_structure(y->is.core, lo, hi, one ? at : NULL, parts, &t.bytes, &t.size), &t);
+    const int result = aoi_observe_structure(y->is.core, lo, hi, one ? at : NULL, parts, &bytes, &size);
+    return hand_over(L, y, result, bytes, size);
 }
 
 static int o_restart(lua_State *L) {
@@ -94,8 +88,8 @@ static int o_close(lua_State *L) {
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
 static const laoi_option observer_options[] = {
-    {"events", .type = LAOI_COUNT, .at = offsetof(aoi_observer_options, events)},
-    {"share", .type = LAOI_SOME, .at = offsetof(aoi_observer_options, share)},
+    {"events", .type = LAOI_WHOLE, .at = offsetof(aoi_observer_options, events)},
+    {"share", .type = LAOI_WHOLE, .at = offsetof(aoi_observer_options, share), .least = 1},
     {"exact", .type = LAOI_FLAG, .at = offsetof(aoi_observer_options, exact)},
     {"quantum", .type = LAOI_POSITIVE, .at = offsetof(aoi_observer_options, quantum)},
     {.name = NULL}};

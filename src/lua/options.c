@@ -35,9 +35,11 @@ static unsigned edits(const char *a, const char *b) {
 
 const char *laoi_nearest(lua_State *L, const char *word, const char *const *names) {
     const char *nearest = NULL;
+    const size_t n = strlen(word);
     unsigned fewest = 3; /* with more edits it is another word */
     for (; *names; names++) {
-        const unsigned e = edits(word, *names);
+        const bool begins = n > 2 && !strncmp(word, *names, n); /* prio: priority */
+        const unsigned e = begins ? 2 : edits(word, *names);
         if (e < fewest && e < strlen(*names)) fewest = e, nearest = *names;
     }
     return nearest ? lua_pushfstring(L, "; did you mean '%s'?", nearest) : "";
@@ -62,9 +64,11 @@ int laoi_bad_option(lua_State *L, int i, const char *name, const char *why) {
     return laoi_argerror(L, i, "bad value for option '%s' (%s, got %s)", name, why, laoi_value(L, lua_gettop(L)));
 }
 
-uint32_t laoi_whole_option(lua_State *L, int i, const char *name, uint32_t from, uint32_t most, const char *why) {
+uint32_t laoi_whole_option(lua_State *L, int i, const laoi_option *o) {
+    static const char *const whys[] = {"a whole number of 0 or more expected", "a whole number of 1 or more expected"};
     const double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-    if (!(v >= from && v <= most && v == floor(v))) laoi_bad_option(L, i, name, why);
+    if (!(v >= o->least && v <= (o->most ? o->most : UINT32_MAX) && v == floor(v)))
+        laoi_bad_option(L, i, o->name, o->why ? o->why : whys[o->least]);
     return (uint32_t)v;
 }
 
@@ -101,26 +105,36 @@ int laoi_choice(lua_State *L, int i, const char *what, const char *(*name)(int))
 
 static void read_option_value(lua_State *L, int i, const laoi_option *o, void *to) {
     void *at = (char *)to + o->at;
+    const double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : NAN;
+    const char *fault = NULL;
+    int64_t bits = 0;
     switch (o->type) {
+    case LAOI_READ:
+        o->read(L, i, o->name, to);
+        return;
+    case LAOI_WHOLE:
+        *(uint32_t *)at = laoi_whole_option(L, i, o);
+        return;
     case LAOI_FLAG:
-        if (!lua_isboolean(L, -1)) laoi_bad_option(L, i, o->name, "a boolean expected");
+        if (!lua_isboolean(L, -1)) fault = "a boolean expected";
         *(bool *)at = lua_toboolean(L, -1);
         break;
-    case LAOI_COUNT:
-        *(uint32_t *)at = laoi_whole_option(L, i, o->name, 0, UINT32_MAX, "a whole number of 0 or more expected");
+    case LAOI_BITS:
+        if (isnan(v) || !laoi_tointeger(L, -1, &bits)) fault = "an integer expected";
+        *(uint64_t *)at = (uint64_t)bits;
         break;
-    case LAOI_SOME:
-        *(uint32_t *)at = laoi_whole_option(L, i, o->name, 1, UINT32_MAX, "a whole number of 1 or more expected");
+    case LAOI_POSITIVE:
+        if (!(v > 0) || isinf(v)) fault = "a positive, finite number expected";
         break;
-    case LAOI_POSITIVE: {
-        const double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-        if (!(v > 0) || isinf(v)) laoi_bad_option(L, i, o->name, "a positive, finite number expected");
-        *(double *)at = v;
+    case LAOI_COORDINATE:
+        if (!aoi_is_coordinate(v)) fault = "a number of at most 2^50 either way expected";
+        break;
+    case LAOI_RADIUS:
+        if (!(v >= 0 && (v <= AOI_FARTHEST || isinf(v)))) fault = "a number from 0 to 2^50 expected";
         break;
     }
-    default:
-        o->read(L, i, o->name, to);
-    }
+    if (fault) laoi_bad_option(L, i, o->name, fault);
+    if (o->type >= LAOI_POSITIVE) *(double *)at = v;
 }
 
 int laoi_unknown(lua_State *L, int i, const char *what, const char *of, const char *const *names) {
@@ -162,21 +176,21 @@ static void read_delivery(lua_State *L, int i, const char *name, void *to) {
     ((aoi_options *)to)->deferred = laoi_choice(L, i, "option 'delivery'", delivery_name) == 1;
 }
 
-/* A number > 0, infinity included, if `whole` is 0; or `whole`, or one more. */
-static double size_option(lua_State *L, int i, const char *name, double whole, const char *expected) {
-    const double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
-    if (whole != 0 ? v != whole && v != whole + 1 : !(v > 0))
-        laoi_argerror(L, i, "bad value for option '%s': %s expected, got %s", name, expected,
-                      laoi_value(L, lua_gettop(L)));
-    return v;
+static void bad_size(lua_State *L, int i, const char *name, const char *expected) {
+    const char *got = laoi_value(L, lua_gettop(L));
+    laoi_argerror(L, i, "bad value for option '%s': %s expected, got %s", name, expected, got);
 }
 
 static void read_dimensions(lua_State *L, int i, const char *name, void *to) {
-    ((aoi_options *)to)->dimensions = (int)size_option(L, i, name, 2, "2 or 3");
+    const double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+    if (v != 2 && v != 3) bad_size(L, i, name, "2 or 3");
+    ((aoi_options *)to)->dimensions = (int)v;
 }
 
 static void read_cell(lua_State *L, int i, const char *name, void *to) {
-    ((aoi_options *)to)->cell = size_option(L, i, name, 0, "a number > 0");
+    const double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+    if (!(v > 0)) bad_size(L, i, name, "a number > 0");
+    ((aoi_options *)to)->cell = v;
 }
 
 static const laoi_option space_options[] = {{"engine", .read = read_engine},

@@ -86,6 +86,10 @@ static int area_and_mask(lua_State *L, const laoi_space *b, int i, laoi_area_arg
 int laoi_near_arguments(lua_State *L, const laoi_space *b, int i, double *pos, laoi_area_arg *a) {
     i = area_and_mask(L, b, laoi_position(L, b, i, pos), a);
     check_buffer_in(L, b, i);
+    if (a->area.corners > LAOI_FEW_CORNERS && !lua_istable(L, i)) {
+        lua_settop(L, i - 1); /* their userdata has replaced the area, so that there must be no reason to ask again */
+        lua_newtable(L);
+    }
     return i;
 }
 
@@ -95,7 +99,7 @@ static int l_near(lua_State *L) {
     double pos[3];
     laoi_area_arg a;
     int i = laoi_near_arguments(L, b, 2, pos, &a);
-    b = laoi_self(L); /* once more: reading fields of a table may run a finalizer */
+    b = laoi_self(L); /* once more */
     int result = a.none ? AOI_OK : aoi_near(b->core, pos, &a.area, &list.ids, &list.n);
     return laoi_answer(L, b, l_near, i, result, &list);
 }
@@ -113,7 +117,7 @@ static int l_near_many(lua_State *L) {
     int list = i + 2, ends = i + 3;
     laoi_buffer(L, i, 0);
     laoi_buffer(L, i + 1, (size_t)lua_rawlen(L, 2) / (size_t)b->dims);
-    b = laoi_self(L); /* after laoi_buffer, which may run a finalizer */
+    b = laoi_self(L); /* once more */
     const int64_t *ids = NULL;
     const uint32_t *last = NULL;
     size_t n, count = 0;
@@ -127,29 +131,22 @@ static int l_near_many(lua_State *L) {
     return 3;
 }
 
-/* A table with one of these fields, or behind a table to fill, is the options. */
-static const char *const nearest_options[] = {"least", "except"};
+typedef struct nearest_args {
+    aoi_nearest_only only;
+    int64_t except;
+} nearest_args;
 
-/* Whether the table at i is the options of nearest; reads them. */
-static bool read_nearest(lua_State *L, int i, aoi_nearest_only *o, int64_t *except) {
-    bool any = lua_istable(L, i) && lua_istable(L, i - 1);
-    for (int k = 0; k < 2 && lua_istable(L, i); k++, lua_pop(L, 1))
-        any |= laoi_rawfield(L, i, nearest_options[k]) != LUA_TNIL;
-    if (!any) return false;
-    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        const char *name = laoi_key_name(L, -2);
-        lua_pop(L, 1);
-        double least = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-        if (!strcmp(name, "least")) {
-            if (!(least >= 0 && (least <= AOI_FARTHEST || isinf(least))))
-                laoi_bad_option(L, i, name, "a number from 0 to 2^50 expected");
-            o->least = least;
-        } else if (!strcmp(name, "except")) {
-            if (lua_type(L, -1) != LUA_TNUMBER || !laoi_tointeger(L, -1, except))
-                laoi_bad_option(L, i, name, "an integer expected");
-            o->except = except;
-        } else laoi_argerror(L, i, "unknown option '%s': 'least' or 'except' expected", name);
-    }
+/* Whether the table at i is the options of nearest, as it has one of them or is behind a table to fill; reads them. */
+static bool read_nearest(lua_State *L, int i, nearest_args *a) {
+    static const laoi_option options[] = {{"least", .type = LAOI_RADIUS, .at = offsetof(nearest_args, only.least)},
+                                          {"except", .type = LAOI_BITS, .at = offsetof(nearest_args, except)},
+                                          {.name = NULL}};
+    if (!lua_istable(L, i)) return false;
+    const bool least = laoi_rawfield(L, i, "least") != LUA_TNIL, except = laoi_rawfield(L, i, "except") != LUA_TNIL;
+    lua_pop(L, 2);
+    if (!least && !except && !lua_istable(L, i - 1)) return false;
+    laoi_read_options(L, i, options, a);
+    if (except) a->only.except = &a->except;
     return true;
 }
 
@@ -159,23 +156,23 @@ static int l_nearest(lua_State *L) {
     laoi_space *b = laoi_self(L);
     laoi_list a = {0};
     double pos[3];
-    int64_t except;
-    aoi_nearest_only only = {.radius = INFINITY};
+    nearest_args args = {.only.radius = INFINITY};
+    aoi_nearest_only *const only = &args.only;
     bool masked = false;
     int i = laoi_position(L, b, 2, pos);
     int64_t most = laoi_integer(L, i);
     if (most < 0) laoi_argerror(L, i, "number must not be negative");
     int last = lua_gettop(L);
     while (last > i && lua_isnil(L, last)) last--;
-    if (last > i && read_nearest(L, last, &only, &except)) lua_settop(L, last - 1);
+    if (last > i && read_nearest(L, last, &args)) lua_settop(L, last - 1);
     if (!lua_istable(L, ++i)) {
-        if (!lua_isnoneornil(L, i)) only.radius = laoi_radius(L, i);
-        i = optional_mask(L, i + 1, &only.mask, &masked);
+        if (!lua_isnoneornil(L, i)) only->radius = laoi_radius(L, i);
+        i = optional_mask(L, i + 1, &only->mask, &masked);
     }
     check_buffer_in(L, b, i);
-    b = laoi_self(L);                   /* once more: see l_near */
-    if (masked && !only.mask) most = 0; /* the core takes 0 for all kinds */
-    int result = aoi_nearest_of(b->core, pos, (uint64_t)most < SIZE_MAX ? (size_t)most : SIZE_MAX, &only, &a.ids, &a.n);
+    b = laoi_self(L);                    /* once more: see l_near */
+    if (masked && !only->mask) most = 0; /* the core takes 0 for all kinds */
+    int result = aoi_nearest_of(b->core, pos, (uint64_t)most < SIZE_MAX ? (size_t)most : SIZE_MAX, only, &a.ids, &a.n);
     return laoi_answer(L, b, l_nearest, i, result, &a);
 }
 
@@ -212,7 +209,7 @@ static int l_overrides(lua_State *L) {
     lua_settop(L, 4);
     laoi_buffer(L, 4, 0);
     for (int k = 0; laoi_override_name(k); k++) lua_pushstring(L, laoi_override_name(k));
-    b = laoi_self(L); /* now, as a new table or string may run a finalizer */
+    b = laoi_self(L); /* once more */
     const int64_t *targets, *how;
     size_t n = 0;
     if (aoi_overrides(b->core, laoi_node(L, b, 2, NULL), &targets, &how, &n) != AOI_OK) return laoi_nomemory(L);
@@ -225,19 +222,31 @@ static int l_overrides(lua_State *L) {
     return laoi_return_list(L, (laoi_index)(2 * n), n);
 }
 
+/* Building a table may run a finalizer that changes the area, which is therefore copied. */
 static int l_area(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 3);
-    aoi_area a;
-    aoi_entity e = aoi_find(b->core, laoi_integer(L, 2));
-    if (!aoi_area_of(b->core, aoi_find_node(b->core, e, laoi_integer(L, 3)), &a)) {
-        lua_pushnil(L);
-        return 1;
+    laoi_area_arg copy;
+    double *points;
+    int *ends;
+    const int64_t id = laoi_integer(L, 2), node_id = laoi_integer(L, 3);
+    copy.area = (aoi_area){0};
+    for (bool same = false; !same;) {
+        aoi_area a;
+        lua_settop(L, 3);
+        (void)laoi_outline_room(L, &copy, &points, &ends);
+        b = laoi_self(L);
+        if (!aoi_area_of(b->core, aoi_find_node(b->core, aoi_find(b->core, id), node_id), &a)) {
+            lua_pushnil(L);
+            return 1;
+        }
+        same = a.corners == copy.area.corners && a.rings == copy.area.rings;
+        copy.area = a;
     }
-    laoi_area_arg copy = {.area = a}; /* building a table may run a finalizer, which may change the area */
-    if (a.corners) memcpy(copy.points, a.points, 2 * (size_t)a.corners * sizeof *a.points);
-    copy.area.points = copy.points;
-    if (a.label) copy.area.label = strcpy(copy.label, a.label);
-    laoi_push_area(L, b, &copy.area);
+    aoi_area *a = &copy.area;
+    if (a->corners) a->points = memcpy(points, a->points, 2 * (size_t)a->corners * sizeof *points);
+    if (a->rings) a->ends = memcpy(ends, a->ends, (size_t)a->rings * sizeof *ends);
+    if (a->label) a->label = strcpy(copy.label, a->label);
+    laoi_push_area(L, b, a);
     return 1;
 }
 
@@ -269,7 +278,7 @@ static int l_nodes(lua_State *L) {
     size_t count = 0;
     laoi_entity(L, laoi_self_of(L, 3), 2);
     laoi_buffer(L, 3, 0);
-    laoi_space *b = laoi_self(L); /* once more: a new table may run a finalizer, which may close the space */
+    laoi_space *b = laoi_self(L); /* once more */
     aoi_entity e = laoi_entity(L, b, 2);
     for (aoi_node n = aoi_first_node(b->core, e); !AOI_IS_NULL(n); n = aoi_next_node(b->core, n)) {
         aoi_node_id(b->core, n, &id);
@@ -309,7 +318,7 @@ static int l_carrier(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 2);
     aoi_entity carrier;
     const bool known = aoi_carrier(b->core, aoi_find(b->core, laoi_integer(L, 2)), &carrier, NULL);
-    return laoi_push_known(L, known, known ? b->core->world.entities[carrier.index].id : 0);
+    return laoi_push_known(L, known, known ? b->core->records.entities[carrier.index].id : 0);
 }
 
 static int l_passengers(lua_State *L) {

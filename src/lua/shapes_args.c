@@ -7,19 +7,30 @@
 
 #include "lua/binding.h"
 
+enum field_type { NUMBER, NUMBERS, OUTLINE, BITS, FLAG, SHAPE, LABEL };
+
 static const struct {
     const char *name;
-    unsigned bit;
-    size_t at; /* of the number in an area */
+    unsigned bit; /* 0: all shapes have it */
+    enum field_type type;
+    size_t at; /* in an area */
 } fields[] = {
-    {"radius", AOI_FIELD_RADIUS, offsetof(aoi_area, radius)},
-    {"keep", AOI_FIELD_KEEP, offsetof(aoi_area, keep)},
-    {"margin", AOI_FIELD_MARGIN, offsetof(aoi_area, margin)},
-    {"extents", AOI_FIELD_EXTENTS, 0},
-    {"half_height", AOI_FIELD_HALF_HEIGHT, offsetof(aoi_area, half_height)},
-    {"facing", AOI_FIELD_FACING, offsetof(aoi_area, facing)},
-    {"angle", AOI_FIELD_ANGLE, offsetof(aoi_area, angle)},
-    {"points", AOI_FIELD_POINTS, 0},
+    {"radius", AOI_FIELD_RADIUS, NUMBER, offsetof(aoi_area, radius)},
+    {"keep", AOI_FIELD_KEEP, NUMBER, offsetof(aoi_area, keep)},
+    {"margin", AOI_FIELD_MARGIN, NUMBER, offsetof(aoi_area, margin)},
+    {"extents", AOI_FIELD_EXTENTS, NUMBERS, offsetof(aoi_area, extents)},
+    {"half_height", AOI_FIELD_HALF_HEIGHT, NUMBER, offsetof(aoi_area, half_height)},
+    {"facing", AOI_FIELD_FACING, NUMBER, offsetof(aoi_area, facing)},
+    {"angle", AOI_FIELD_ANGLE, NUMBER, offsetof(aoi_area, angle)},
+    {"points", AOI_FIELD_POINTS, OUTLINE, 0},
+    {"rings", AOI_FIELD_RINGS, OUTLINE, 0},
+    {"shape", 0, SHAPE, 0},
+    {"mask", 0, BITS, offsetof(aoi_area, mask)},
+    {"layers", 0, BITS, offsetof(aoi_area, layers)},
+    {"outside", 0, FLAG, offsetof(aoi_area, outside)},
+    {"extents_apply", 0, FLAG, offsetof(aoi_area, fixed)}, /* the opposite */
+    {"offset", 0, NUMBERS, offsetof(aoi_area, offset)},
+    {"label", 0, LABEL, 0},
 };
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -28,46 +39,114 @@ enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
 static double field_number(lua_State *L, int i, const char *name) {
     if (lua_type(L, -1) != LUA_TNUMBER)
-        laoi_argerror(L, i, "number expected for '%s', got %s", name, luaL_typename(L, -1));
+        laoi_argerror(L, i, "number expected for '%s', got %s", name, laoi_got(L, lua_gettop(L)));
     return lua_tonumber(L, -1);
 }
 
-/* Reads at most `most` numbers of the array on top of the stack; returns its length. */
+/* Reads at most `most` numbers of the array on top of the stack into `out`, if that is not NULL; returns its length. */
 static size_t field_numbers(lua_State *L, int i, const char *name, double *out, size_t most) {
-    if (!lua_istable(L, -1)) laoi_argerror(L, i, "table expected for '%s', got %s", name, luaL_typename(L, -1));
+    if (!lua_istable(L, -1)) laoi_argerror(L, i, "table expected for '%s', got %s", name, laoi_got(L, lua_gettop(L)));
     size_t n = lua_rawlen(L, -1);
     for (size_t k = 0; k < n && k < most; k++) {
         if (laoi_rawgeti(L, -1, (laoi_index)k + 1) != LUA_TNUMBER)
-            laoi_argerror(L, i, "number expected in '%s', got %s", name, luaL_typename(L, -1));
-        out[k] = lua_tonumber(L, -1);
+            laoi_argerror(L, i, "number expected in '%s', got %s", name, laoi_got(L, lua_gettop(L)));
+        if (out) out[k] = lua_tonumber(L, -1);
         lua_pop(L, 1);
     }
     return n;
 }
 
-static uint64_t field_bits(lua_State *L, int i, const char *name) {
-    int64_t bits;
-    field_number(L, i, name);
-    if (!laoi_tointeger(L, -1, &bits)) laoi_argerror(L, i, "integer expected for '%s'", name);
-    return (uint64_t)bits;
+static const char *read_label(lua_State *L, int i, char *to) {
+    size_t n = 0;
+    const char *label = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &n) : "";
+    if (!n || n > AOI_MOST_LABEL || strlen(label) != n)
+        laoi_argerror(L, i, "bad value for 'label': a string of 1 to %d bytes other than 0 expected", AOI_MOST_LABEL);
+    return memcpy(to, label, n + 1);
 }
 
+/* Reads the value on top of the stack; the shape has been read, and outlines have their turn behind all others. */
 static void read_field(lua_State *L, const laoi_space *b, int i, int k, laoi_area_arg *out) {
     aoi_area *a = &out->area;
+    void *at = (char *)a + fields[k].at;
     const char *name = fields[k].name;
-    if (fields[k].bit == AOI_FIELD_EXTENTS) {
-        if (field_numbers(L, i, name, a->extents, 3) != (size_t)b->dims)
-            laoi_argerror(L, i, "'extents' must have %d numbers", b->dims);
-    } else if (fields[k].bit == AOI_FIELD_POINTS) {
-        size_t n = field_numbers(L, i, name, out->points, 2 * AOI_MOST_CORNERS);
-        if (n % 2 || n < 6 || n > 2 * AOI_MOST_CORNERS)
-            laoi_argerror(L, i, "'points' must have x and y of 3 to %d corners", AOI_MOST_CORNERS);
-        a->points = out->points;
-        a->corners = (int)(n / 2);
-    } else {
-        const double v = field_number(L, i, name);
-        memcpy((char *)a + fields[k].at, &v, sizeof v);
+    int64_t bits;
+    switch (fields[k].type) {
+    case NUMBER:
+        *(double *)at = field_number(L, i, name);
+        break;
+    case NUMBERS:
+        if (field_numbers(L, i, name, at, 3) != (size_t)b->dims)
+            laoi_argerror(L, i, "'%s' must have %d numbers", name, b->dims);
+        break;
+    case BITS:
+        (void)field_number(L, i, name);
+        if (!laoi_tointeger(L, -1, &bits))
+            laoi_argerror(L, i, "integer expected for '%s', got %s", name, laoi_value(L, lua_gettop(L)));
+        *(uint64_t *)at = (uint64_t)bits;
+        *(at == (void *)&a->mask ? &out->masked : &a->layered) = true;
+        break;
+    case FLAG:
+        if (!lua_isboolean(L, -1)) laoi_argerror(L, i, "boolean expected for '%s', got %s", name, luaL_typename(L, -1));
+        *(bool *)at = lua_toboolean(L, -1) != (at == (void *)&a->fixed);
+        break;
+    case LABEL:
+        a->label = read_label(L, i, out->label);
+        break;
+    case SHAPE:
+    case OUTLINE:
+        break;
     }
+}
+
+bool laoi_outline_room(lua_State *L, laoi_area_arg *out, double **points, int **ends) {
+    /* cppcheck-suppress ctuuninitvar ; the caller has set what is read */
+    const size_t corners = (size_t)out->area.corners, rings = (size_t)out->area.rings;
+    const bool few = corners <= LAOI_FEW_CORNERS;
+    *points = few ? out->points : lua_newuserdata(L, 2 * corners * sizeof **points + rings * sizeof **ends);
+    *ends = few ? out->ends : (int *)(void *)(*points + 2 * corners);
+    return !few;
+}
+
+/* Reads the ring on top of the stack to *to if that is not NULL; returns the number of its corners. */
+static int read_corners(lua_State *L, int i, const char *name, double *to, int most) {
+    const size_t n = field_numbers(L, i, name, to, to ? 2 * (size_t)most : 1);
+    if (n % 2 || n < 6 || n > 2 * (size_t)most)
+        laoi_argerror(L, i, "%s'%s' must have x and y of 3 to %d corners%s", *name == 'r' ? "each of " : "", name,
+                      AOI_MOST_CORNERS, *name == 'r' ? ", that many in all" : "");
+    return (int)(n / 2);
+}
+
+/* Reads points, or rings, of the table at i, for which they are exchanged if they are many.  First they are counted; room
+ * for them may be made by a finalizer that changes them. */
+static void read_outline(lua_State *L, int i, const char *name, laoi_area_arg *out) {
+    const bool one = !strcmp(name, "points");
+    aoi_area *a = &out->area;
+    double *points = NULL;
+    int *ends = NULL;
+    bool many = false;
+    (void)laoi_rawfield(L, i, name);
+    const int list = lua_gettop(L);
+    if (!one && !lua_istable(L, list))
+        laoi_argerror(L, i, "table expected for 'rings', got %s", luaL_typename(L, list));
+    const size_t n = one ? 1 : lua_rawlen(L, list);
+    if (n < 1 || n > AOI_MOST_CORNERS / 3) laoi_argerror(L, i, "'rings' must have 1 to %d rings", AOI_MOST_CORNERS / 3);
+    for (int pass = 0; pass < 2; pass++) {
+        int corners = 0;
+        for (size_t k = 0; k < n; k++) {
+            if (one) lua_pushvalue(L, list);
+            else lua_rawgeti(L, list, (laoi_index)k + 1);
+            const int most = (pass ? a->corners : AOI_MOST_CORNERS) - corners;
+            corners += read_corners(L, i, name, pass ? points + 2 * corners : NULL, most);
+            if (pass) ends[k] = corners;
+            lua_pop(L, 1);
+        }
+        if (pass && corners != a->corners) laoi_argerror(L, i, "'%s' has been changed meanwhile", name);
+        a->corners = corners, a->rings = (int)n;
+        if (!pass) many = laoi_outline_room(L, out, &points, &ends);
+    }
+    a->points = points, a->ends = ends;
+    if (many) lua_replace(L, i);
+    lua_pop(L, 1);
 }
 
 static int refuse_field(lua_State *L, const laoi_space *b, int i, int shape, unsigned bit, const char *name) {
@@ -77,14 +156,11 @@ static int refuse_field(lua_State *L, const laoi_space *b, int i, int shape, uns
 }
 
 static unsigned refuse_unknown(lua_State *L, const laoi_space *b, int i, int shape) {
-    static const char *const of_all[] = {"shape", "mask", "layers", "outside", "extents_apply", "label"};
-    enum { OF_ALL = sizeof of_all / sizeof *of_all };
-    const char *names[FIELD_COUNT + OF_ALL + 1];
+    const char *names[FIELD_COUNT + 1];
     size_t n = 0;
     for (int k = 0; k < FIELD_COUNT; k++)
-        if (aoi_shape_takes(shape, b->dims) & fields[k].bit) names[n++] = fields[k].name;
-    memcpy(names + n, of_all, sizeof of_all);
-    names[n + OF_ALL] = NULL;
+        if (!fields[k].bit || aoi_shape_takes(shape, b->dims) & fields[k].bit) names[n++] = fields[k].name;
+    names[n] = NULL;
     const char *key = laoi_key_name(L, -2);
     if (!strcmp(key, "enter") || !strcmp(key, "leave"))
         laoi_argerror(L, i, "an area expected, got handlers: they come after the node id and the area");
@@ -95,43 +171,14 @@ static unsigned refuse_unknown(lua_State *L, const laoi_space *b, int i, int sha
 
 /* Reads a key and its value, on top of the stack, after the shape.  Returns the bit of the field, 0: for all shapes. */
 static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
-    int shape = out->area.shape;
-    if (lua_type(L, -2) == LUA_TSTRING) {
-        const char *name = lua_tostring(L, -2);
-        if (!strcmp(name, "shape")) return 0;
-        if (!strcmp(name, "mask")) {
-            out->area.mask = field_bits(L, i, name);
-            out->masked = true;
-            return 0;
-        }
-        if (!strcmp(name, "layers")) {
-            out->area.layers = field_bits(L, i, name);
-            out->area.layered = true;
-            return 0;
-        }
-        const bool outside = !strcmp(name, "outside");
-        if (outside || !strcmp(name, "extents_apply")) {
-            if (!lua_isboolean(L, -1))
-                laoi_argerror(L, i, "boolean expected for '%s', got %s", name, luaL_typename(L, -1));
-            if (outside) out->area.outside = lua_toboolean(L, -1);
-            else out->area.fixed = !lua_toboolean(L, -1);
-            return 0;
-        }
-        if (!strcmp(name, "label")) {
-            size_t n = 0;
-            const char *label = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &n) : "";
-            if (!n || n > AOI_MOST_LABEL || strlen(label) != n)
-                laoi_argerror(L, i, "bad value for 'label': a string of 1 to %d bytes other than 0 expected",
-                              AOI_MOST_LABEL);
-            out->area.label = memcpy(out->label, label, n + 1);
-            return 0;
-        }
-        for (int k = 0; k < FIELD_COUNT; k++) {
-            if (strcmp(fields[k].name, name) != 0) continue;
-            if (!(aoi_shape_takes(shape, b->dims) & fields[k].bit)) refuse_field(L, b, i, shape, fields[k].bit, name);
-            read_field(L, b, i, k, out);
-            return fields[k].bit;
-        }
+    const int shape = out->area.shape;
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    for (int k = 0; k < FIELD_COUNT; k++) {
+        const unsigned bit = fields[k].bit;
+        if (strcmp(fields[k].name, name) != 0) continue;
+        if (bit && !(aoi_shape_takes(shape, b->dims) & bit)) refuse_field(L, b, i, shape, bit, name);
+        read_field(L, b, i, k, out);
+        return bit;
     }
     return refuse_unknown(L, b, i, shape);
 }
@@ -142,7 +189,7 @@ static void refuse_fault(lua_State *L, int i, const aoi_area *a, const char *fau
         const size_t n = strlen(fields[k].name);
         char got[32];
         double v;
-        if (!fields[k].at || strncmp(fault, fields[k].name, n) != 0 || fault[n] != ' ') continue;
+        if (fields[k].type != NUMBER || strncmp(fault, fields[k].name, n) != 0 || fault[n] != ' ') continue;
         memcpy(&v, (const char *)a + fields[k].at, sizeof v);
         snprintf(got, sizeof got, "%.14g", v);
         laoi_argerror(L, i, "%s, got %s", fault, got);
@@ -152,11 +199,14 @@ static void refuse_fault(lua_State *L, int i, const aoi_area *a, const char *fau
 
 static void check_fields(lua_State *L, const laoi_space *b, int i, const aoi_area *a, unsigned given) {
     unsigned missing = aoi_shape_needs(a->shape, b->dims) & ~given;
+    if (given & AOI_FIELD_RINGS) missing &= ~(unsigned)AOI_FIELD_POINTS;
+    if ((given & AOI_FIELD_RINGS) && (given & AOI_FIELD_POINTS))
+        laoi_argerror(L, i, "'points' and 'rings' exclude each other");
     for (int k = 0; k < FIELD_COUNT; k++) {
         if (!(missing & fields[k].bit)) continue;
-        bool table = fields[k].bit == AOI_FIELD_EXTENTS || fields[k].bit == AOI_FIELD_POINTS;
-        laoi_argerror(L, i, "%s expected for '%s' of a %s, got nil", table ? "table" : "number", fields[k].name,
-                      aoi_shape_name(a->shape));
+        const bool rings = fields[k].bit == AOI_FIELD_POINTS;
+        laoi_argerror(L, i, "%s expected for '%s'%s of a %s, got nil", fields[k].type == NUMBER ? "number" : "table",
+                      fields[k].name, rings ? " or 'rings'" : "", aoi_shape_name(a->shape));
     }
     if ((given & AOI_FIELD_KEEP) && (given & AOI_FIELD_MARGIN))
         laoi_argerror(L, i, "'keep' and 'margin' exclude each other");
@@ -185,6 +235,8 @@ void laoi_node_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out
     if (!lua_istable(L, i)) laoi_typeerror(L, i, "number or table");
     read_shape(L, b, i, &out->area);
     for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) given |= read_option(L, b, i, out);
+    if (given & (AOI_FIELD_POINTS | AOI_FIELD_RINGS))
+        read_outline(L, i, given & AOI_FIELD_RINGS ? "rings" : "points", out);
     check_fields(L, b, i, &out->area, given);
 }
 
@@ -230,6 +282,7 @@ void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
     if (a->label) laoi_set_string(L, "label", a->label);
     if (a->outside) laoi_set_flag(L, "outside", true);
     if (a->fixed) laoi_set_flag(L, "extents_apply", false);
+    if (aoi_area_has_offset(b->dims, a)) push_numbers(L, "offset", a->offset, b->dims);
     if (has & AOI_FIELD_RADIUS) laoi_set_number(L, "radius", a->radius);
     if ((has & AOI_FIELD_KEEP) && a->keep > a->radius) laoi_set_number(L, "keep", a->keep);
     if ((has & AOI_FIELD_MARGIN) && a->margin > 0) laoi_set_number(L, "margin", a->margin);
@@ -237,76 +290,25 @@ void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
     if ((has & AOI_FIELD_HALF_HEIGHT) && !isinf(a->half_height)) laoi_set_number(L, "half_height", a->half_height);
     if (has & AOI_FIELD_FACING) laoi_set_number(L, "facing", a->facing);
     if (has & AOI_FIELD_ANGLE) laoi_set_number(L, "angle", a->angle);
-    if (has & AOI_FIELD_POINTS) push_numbers(L, "points", a->points, 2 * a->corners);
+    if (!(has & AOI_FIELD_POINTS)) return;
+    if (!a->rings) {
+        push_numbers(L, "points", a->points, 2 * a->corners);
+        return;
+    }
+    lua_createtable(L, a->rings, 0);
+    for (int k = 0, from = 0; k < a->rings; from = a->ends[k++]) {
+        lua_createtable(L, 2 * (a->ends[k] - from), 0);
+        laoi_set_numbers(L, -1, 1, a->points + 2 * (size_t)from, 2 * (a->ends[k] - from));
+        lua_rawseti(L, -2, k + 1);
+    }
+    lua_setfield(L, -2, "rings");
 }
 
 /* ---- explanations ------------------------------------------------------------------------------------------------ */
 
-/* Pushes a field of the table at 1 as text; ids as exact decimal numbers, in every version of Lua. */
-static const char *explanation_field(lua_State *L, const char *name) {
-    int64_t id;
-    lua_getfield(L, 1, name);
-    if ((!strcmp(name, "node") || !strcmp(name, "watcher") || !strcmp(name, "target")) && laoi_tointeger(L, -1, &id))
-        return laoi_spell(L, id);
-    const char *text = lua_tostring(L, -1);
-    return text ? text : "?";
-}
-
-/* Text of the other deciding factors, if they differ from the defaults: extent, layers. */
-static const char *factors_text(lua_State *L, const char *why) {
-    lua_getfield(L, 1, "extent");
-    const char *extent = lua_tonumber(L, -1) != 0 ? explanation_field(L, "extent") : NULL;
-    if (extent) extent = lua_pushfstring(L, ", extent %s", extent);
-    else extent = "";
-    if (strcmp(why, "layers") != 0) return extent;
-    const char *layers = explanation_field(L, "layers"), *own = explanation_field(L, "node_layers");
-    return lua_pushfstring(L, "%s, layers %s of it and %s of the node", extent, layers, own);
-}
-
-/* __tostring: an English sentence made from the fields of the table. */
-static int explanation_text(lua_State *L) {
-    luaL_checktype(L, 1, LUA_TTABLE);
-    lua_settop(L, 1);
-    luaL_checkstack(L, 64, NULL); /* all fields and texts stay on the stack */
-    lua_getfield(L, 1, "pending");
-    const char *waits = lua_toboolean(L, -1) ? "; an event about it waits" : "";
-    lua_getfield(L, 1, "sees");
-    const char *verb = lua_toboolean(L, -1) ? "sees" : "does not see";
-    lua_getfield(L, 1, "dz");
-    bool high = !lua_isnil(L, -1);
-    lua_getfield(L, 1, "distance");
-    bool measured = !lua_isnil(L, -1);
-    const char *node = explanation_field(L, "node"), *watcher = explanation_field(L, "watcher");
-    const char *target = explanation_field(L, "target"), *why = explanation_field(L, "why");
-    lua_getfield(L, 1, "name"); /* of triggers */
-    const char *name = lua_tostring(L, -1);
-    lua_getfield(L, 1, "label");
-    const char *label = lua_tostring(L, -1),
-               *head = lua_pushfstring(L, name ? "Trigger '%s'" : "Node %s", name ? name : node);
-    if (label && !name) head = lua_pushfstring(L, "%s '%s'", head, label);
-    lua_pushfstring(L, "%s of entity %s %s entity %s: %s", head, watcher, verb, target, why);
-    int text = lua_gettop(L);
-    if (measured) {
-        const char *shape = explanation_field(L, "shape"), *dx = explanation_field(L, "dx");
-        const char *dy = explanation_field(L, "dy"), *dz = explanation_field(L, "dz");
-        const char *distance = explanation_field(L, "distance"), *kind = explanation_field(L, "kind");
-        const char *mask = explanation_field(L, "mask"), *looks = factors_text(L, why);
-        lua_getfield(L, 1, "outside");
-        const char *of = lua_toboolean(L, -1) ? "outside of a " : "";
-        lua_pushfstring(L, " (%s%s, dx %s, dy %s%s%s, distance %s, kind %s, mask %s%s)", of, shape, dx, dy,
-                        high ? ", dz " : "", high ? dz : "", distance, kind, mask, looks);
-    } else lua_pushliteral(L, "");
-    const char *figures = lua_tostring(L, -1);
-    lua_getfield(L, 1, "wall"); /* of sights */
-    if (!lua_isnil(L, -1)) {
-        const char *wall = explanation_field(L, "wall"), *x = explanation_field(L, "x"), *y = explanation_field(L, "y");
-        figures = lua_pushfstring(L, "%s, by wall %s at %s, %s", figures, wall, x, y);
-    }
-    lua_getfield(L, 1, "state"); /* of triggers */
-    const char *state = lua_tostring(L, -1);
-    lua_pushfstring(L, "%s%s%s%s%s.", lua_tostring(L, text), figures, waits, state ? "; state " : "",
-                    state ? state : "");
-    return 1;
+void laoi_give_text(lua_State *L) {
+    luaL_getmetatable(L, LAOI_EXPLANATION);
+    lua_setmetatable(L, -2);
 }
 
 void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanation *e, const int64_t *ids) {
@@ -325,15 +327,14 @@ void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanat
         for (int a = 0; a < b->dims; a++) laoi_set_number(L, axes[a], e->d[a]);
         laoi_set_number(L, "distance", e->distance);
         laoi_set_string(L, "shape", aoi_shape_name(e->shape));
+        if (e->shape == AOI_SECTOR) laoi_set_number(L, "facing", e->facing);
         if (e->outside) laoi_set_flag(L, "outside", true);
         laoi_set_integer(L, "kind", (int64_t)e->kind);
         laoi_set_integer(L, "mask", (int64_t)e->mask);
         laoi_set_integer(L, "layers", (int64_t)e->layers);
         laoi_set_integer(L, "node_layers", (int64_t)e->node_layers);
         laoi_set_number(L, "extent", e->extent);
+        if (e->offset[0] != 0 || e->offset[1] != 0 || e->offset[2] != 0) push_numbers(L, "offset", e->offset, b->dims);
     }
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, explanation_text);
-    lua_setfield(L, -2, "__tostring");
-    lua_setmetatable(L, -2);
+    laoi_give_text(L);
 }

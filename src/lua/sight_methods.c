@@ -74,7 +74,7 @@ static int g_new(lua_State *L) {
     laoi_no_more(L, 3);
     laoi_child *g = laoi_new_on_space(L, b, sizeof *g);
     laoi_give_class(L);
-    if (a.walls) a.walls = laoi_sight_option(L, 2, "walls", b); /* once more: a new table may run a finalizer */
+    if (a.walls) a.walls = laoi_sight_option(L, 2, "walls", b); /* once more */
     aoi_sight *core;
     int result = aoi_sight_open(b->core, a.walls, &core);
     if (result != AOI_OK) return laoi_done(L, result);
@@ -150,7 +150,7 @@ static int g_get_wall(lua_State *L) {
 static int g_walls(lua_State *L) {
     sight_self_of(L, 2);
     laoi_buffer(L, 2, 0);
-    laoi_child *g = sight_self(L); /* after laoi_buffer, which may run a finalizer */
+    laoi_child *g = sight_self(L); /* once more */
     laoi_index n = 0;
     size_t cursor = 0;
     int64_t id;
@@ -178,11 +178,8 @@ static int g_ray(lua_State *L) {
 
 enum { HANDLERS_AT = 5 };
 
-static void read_linger(lua_State *L, int i, const char *name, void *to) {
-    *(uint32_t *)to = laoi_whole_option(L, i, name, 0, INT32_MAX, "a whole number of ticks expected");
-}
-
-static const laoi_option node_options[] = {{"linger", .read = read_linger}, {.name = NULL}};
+static const laoi_option node_options[] = {
+    {"linger", .type = LAOI_WHOLE, .most = INT32_MAX, .why = "a whole number of ticks expected"}, {.name = NULL}};
 
 /* add(id, node_id, area [, handlers | on_enter, on_leave] [, options]) */
 static int g_add(lua_State *L) {
@@ -201,7 +198,8 @@ static int g_add(lua_State *L) {
             break;
         }
     (void)laoi_check_handlers(L, HANDLERS_AT);
-    g = sight_self(L); /* once more: reading arguments may run a finalizer */
+    if (laoi_has_cross(L, HANDLERS_AT)) laoi_argerror(L, HANDLERS_AT, "handler 'cross': nodes of a sight have none");
+    g = sight_self(L); /* once more */
     laoi_gettable(L, 1);
     lua_rawgeti(L, -1, 1);
     laoi_gettable(L, lua_gettop(L)); /* the table of the space */
@@ -227,7 +225,7 @@ static int g_tick(lua_State *L) {
     if (result != AOI_OK) return laoi_done(L, result);
     laoi_space *b = g->space;
     replace_self(L);
-    return laoi_deliver_layers(L, b);
+    return laoi_deliver_plugins(L, b);
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */

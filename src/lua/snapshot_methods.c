@@ -44,11 +44,17 @@ bool laoi_collect(void *ud, const void *bytes, size_t size) {
     return true;
 }
 
+int laoi_push_bytes(lua_State *L) {
+    const laoi_bytes *c = lua_touserdata(L, 1);
+    lua_pushlstring(L, c->bytes, c->size);
+    return 1;
+}
+
 int laoi_save(lua_State *L) {
     laoi_self(L);
     laoi_no_more(L, 2);
     laoi_bytes *c = laoi_new_bytes(L);
-    laoi_space *b = laoi_self(L); /* after laoi_new_bytes, which may run a finalizer */
+    laoi_space *b = laoi_self(L); /* once more */
     if (aoi_save(b->core, laoi_collect, c) != AOI_OK) return laoi_nomemory(L);
     lua_pushlstring(L, c->bytes, c->size);
     laoi_free_bytes(c);
@@ -57,7 +63,7 @@ int laoi_save(lua_State *L) {
 
 /* ---- loading ------------------------------------------------------------------------------------------------------ */
 
-enum { SAVED = 1, HANDLERS, LOAD_OPTIONS, LOADED, LOADED_TABLE }; /* stack of aoi.load */
+enum { SAVED = 1, HANDLERS, LOAD_OPTIONS, LOADED }; /* stack of aoi.load */
 
 static void refuse_result(lua_State *L, const laoi_loading *g, int number, const char *why) {
     const char *node = laoi_spell(L, g->node_id), *watcher = laoi_spell(L, g->watcher);
@@ -87,6 +93,7 @@ static int ask_handlers(lua_State *L) {
     } else check_result(L, g, LEAVE, false);
     g->user_data = laoi_prepare_handlers(L, g->b, TO, ENTER, LEAVE);
     laoi_settle_handlers(L, g->b, TO, true);
+    g->crosses = laoi_has_cross(L, ENTER);
     g->handled = !lua_isnil(L, ENTER) || !lua_isnil(L, LEAVE);
     return 0;
 }
@@ -96,7 +103,7 @@ bool laoi_give_handlers(void *ud, aoi_loaded_node *n) {
     lua_State *L = g->L;
     g->watcher = n->watcher;
     g->node_id = n->node_id;
-    g->handled = false;
+    g->handled = g->crosses = false;
     g->user_data = 0;
     if (!lua_isnil(L, g->handlers)) {
         lua_pushcfunction(L, ask_handlers);
@@ -106,6 +113,7 @@ bool laoi_give_handlers(void *ud, aoi_loaded_node *n) {
         g->failed = lua_pcall(L, 3, 0, 0) != 0;
     }
     n->user_data = g->user_data;
+    n->crosses |= g->crosses && !g->keeps_silent;
     if (!n->deferred && !g->keeps_silent) n->silent = !g->handled; /* as add_node does */
     return !g->failed;
 }
@@ -128,11 +136,11 @@ static const char *fault_of(int64_t id, uint64_t bits, uint64_t layers) {
 
 static const char *entity_fault(const aoi_space *s, uint32_t e) {
     const aoi_looks looks = aoi_looks_of(s, e);
-    return fault_of(s->world.entities[e].id, looks.kind, looks.layers);
+    return fault_of(s->records.entities[e].id, looks.kind, looks.layers);
 }
 
 static const char *node_fault(const aoi_space *s, uint32_t n) {
-    const aoi_node_record *r = s->world.nodes + n;
+    const aoi_node_record *r = s->records.nodes + n;
     const bool live = aoi_is_live(r->generation);
     return fault_of(r->node_id, live ? r->mask : 0, live ? aoi_node_layers_of(s, n) : 0);
 }
@@ -141,10 +149,10 @@ static const char *node_fault(const aoi_space *s, uint32_t n) {
 const char *laoi_integers_fault(const aoi_space *s) {
     const char *fault = NULL;
 #if LUA_VERSION_NUM < 503
-    for (uint32_t e = 0; e < s->world.entity_top && !fault; e++)
-        if (aoi_is_live(s->world.entities[e].generation)) fault = entity_fault(s, e);
-    for (uint32_t n = 0; n < s->world.node_top && !fault; n++)
-        if (aoi_is_live(s->world.nodes[n].generation) || s->world.nodes[n].pending) fault = node_fault(s, n);
+    for (uint32_t e = 0; e < s->records.entity_top && !fault; e++)
+        if (aoi_is_live(s->records.entities[e].generation)) fault = entity_fault(s, e);
+    for (uint32_t n = 0; n < s->records.node_top && !fault; n++)
+        if (aoi_is_live(s->records.nodes[n].generation) || s->records.nodes[n].pending) fault = node_fault(s, n);
 #endif
     (void)s;
     return fault;
@@ -172,6 +180,24 @@ static const char *engine_option(lua_State *L) {
     return o.engine;
 }
 
+void laoi_begin_loading(lua_State *L, int meta, laoi_loading *g, aoi_load_options *o) {
+    g->L = L;
+    g->b = laoi_new_space(L, meta);
+    laoi_gettable(L, lua_gettop(L));
+    g->table = lua_gettop(L);
+    luaL_checkstack(L, 8, NULL);
+    *o = (aoi_load_options){.engine = o->engine, .node = laoi_give_handlers, .node_ud = g, .alloc = g->b->alloc};
+    o->alloc_ud = g->b->ud;
+}
+
+int laoi_end_loading(lua_State *L, const laoi_loading *g, int result, aoi_space *core, const char **fault) {
+    if (result == AOI_OK && (*fault = laoi_integers_fault(core)) != NULL) aoi_close(core), result = AOI_EVALUE;
+    if (result == AOI_OK) laoi_adopt_core(g->b, core);
+    else laoi_free_handlers(g->b);
+    if (g->failed) return lua_error(L); /* that of the host's function */
+    return result == AOI_ENOMEM ? laoi_nomemory(L) : result;
+}
+
 int laoi_load(lua_State *L) {
     size_t size;
     const char *fault = NULL;
@@ -181,22 +207,12 @@ int laoi_load(lua_State *L) {
     const char *bytes = lua_tolstring(L, SAVED, &size);
     laoi_no_more(L, LOAD_OPTIONS + 1);
     lua_settop(L, LOAD_OPTIONS);
-    aoi_load_options o = {.engine = engine_option(L), .node = laoi_give_handlers};
-    laoi_loading g = {.L = L, .handlers = HANDLERS, .table = LOADED_TABLE};
-    g.b = laoi_new_space(L, lua_upvalueindex(LAOI_META));
-    laoi_gettable(L, LOADED);
-    luaL_checkstack(L, 8, NULL);
-    o.node_ud = &g;
-    o.alloc = g.b->alloc;
-    o.alloc_ud = g.b->ud;
-    int result = aoi_load(bytes, size, &o, &core, &fault);
-    if (result == AOI_OK && (fault = laoi_integers_fault(core)) != NULL) aoi_close(core), result = AOI_EVALUE;
-    if (result == AOI_OK) {
-        laoi_adopt_core(g.b, core);
-        lua_settop(L, LOADED);
-        return 1;
-    }
-    laoi_free_handlers(g.b);
-    if (g.failed) return lua_error(L); /* the error of the host's function */
-    return result == AOI_ENOMEM ? laoi_nomemory(L) : laoi_argerror(L, SAVED, "not a snapshot: %s", fault);
+    aoi_load_options o = {.engine = engine_option(L)};
+    laoi_loading g = {.handlers = HANDLERS};
+    laoi_begin_loading(L, lua_upvalueindex(LAOI_META), &g, &o);
+    const int result = aoi_load(bytes, size, &o, &core, &fault);
+    if (laoi_end_loading(L, &g, result, core, &fault) != AOI_OK)
+        return laoi_argerror(L, SAVED, "not a snapshot: %s", fault);
+    lua_settop(L, LOADED);
+    return 1;
 }

@@ -16,7 +16,7 @@ laoi_sync *laoi_sync_self(lua_State *L, int most) {
 
 static aoi_entity sync_client(lua_State *L, const laoi_sync *y) {
     aoi_entity e = laoi_entity(L, y->space, 2);
-    if (AOI_IS_NULL(aoi_sync_node(y->core, e)))
+    if (AOI_IS_NULL(aoi_sync_view(y->core, e, 0)))
         laoi_argerror(L, 2, "entity %s is no client", laoi_spell(L, laoi_integer(L, 2)));
     return e;
 }
@@ -26,6 +26,7 @@ static aoi_entity sync_client(lua_State *L, const laoi_sync *y) {
 typedef struct sync_options_arg {
     aoi_sync_options o;
     aoi_tier tiers[AOI_MOST_TIERS];
+    aoi_kind_limit limits[AOI_MOST_LIMITS];
     const laoi_space *space; /* the space of a new synchroniser */
     sync_fields_arg *making; /* NULL: not for a new synchroniser */
 } sync_options_arg;
@@ -36,7 +37,7 @@ static uint32_t limit_option(lua_State *L, int i, const char *name) {
     if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) return 0;
     if (lua_type(L, -1) != LUA_TNUMBER) laoi_bad_option(L, i, name, "a number expected");
     if (v > 0 && isinf(v)) return 0;
-    return laoi_whole_option(L, i, name, 1, INT32_MAX, "a whole number of 1 or more expected");
+    return laoi_whole_option(L, i, &(laoi_option){.name = name, .least = 1, .most = INT32_MAX});
 }
 
 static double tier_number(lua_State *L, int i, const char *name, int k) {
@@ -47,22 +48,52 @@ static double tier_number(lua_State *L, int i, const char *name, int k) {
     return v;
 }
 
+/* Stores the keys of the table on top, sets of kinds, in rising order; returns their number. */
+static uint32_t kind_keys(lua_State *L, int i, const char *name, uint64_t *kinds) {
+    uint32_t n = 0;
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        int64_t key = 0;
+        if (lua_type(L, -2) != LUA_TNUMBER || !laoi_tointeger(L, -2, &key) || !key || n == AOI_MOST_LIMITS) {
+            lua_pop(L, 1);
+            laoi_bad_option(L, i, name, "by kind: up to 16 numbers of bits, not 0, as keys expected");
+        }
+        uint32_t k = n++;
+        for (; k > 0 && kinds[k - 1] > (uint64_t)key; k--) kinds[k] = kinds[k - 1];
+        kinds[k] = (uint64_t)key;
+    }
+    return n;
+}
+
+/* Pushes what the table on top has for those kinds. */
+static void push_of_kinds(lua_State *L, uint64_t kinds) {
+    laoi_pushinteger(L, (int64_t)kinds);
+    lua_rawget(L, -2);
+}
+
 static void read_limit(lua_State *L, int i, const char *name, void *to) {
-    ((sync_options_arg *)to)->o.clients.limit = limit_option(L, i, name);
+    sync_options_arg *a = to;
+    uint64_t kinds[AOI_MOST_LIMITS];
+    const uint32_t n = lua_istable(L, -1) ? kind_keys(L, i, name, kinds) : 0;
+    a->o.clients.limits = a->limits;
+    a->o.clients.limit_count = n;
+    a->o.clients.limit = n ? 0 : limit_option(L, i, name);
+    for (uint32_t k = 0; k < n; k++) {
+        push_of_kinds(L, kinds[k]);
+        a->limits[k] = (aoi_kind_limit){kinds[k], limit_option(L, i, name)};
+        lua_pop(L, 1);
+    }
 }
 
 static void read_bytes(lua_State *L, int i, const char *name, void *to) {
     ((sync_options_arg *)to)->o.clients.bytes = limit_option(L, i, name);
 }
 
-static void read_tiers(lua_State *L, int i, const char *name, void *to) {
-    sync_options_arg *a = to;
-    a->o.clients.tiers = a->tiers;
-    a->o.clients.tier_count = 0;
-    if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) return;
+/* Adds the list of pairs on top, for those kinds. */
+static void add_tiers(lua_State *L, int i, const char *name, sync_options_arg *a, uint64_t kinds) {
     if (!lua_istable(L, -1)) laoi_bad_option(L, i, name, "a table of pairs {distance, ticks} expected");
     size_t n = lua_rawlen(L, -1);
-    if (n < 1 || n > AOI_MOST_TIERS) laoi_bad_option(L, i, name, "1 to 16 pairs {distance, ticks} expected");
+    if (n < 1 || n + a->o.clients.tier_count > AOI_MOST_TIERS)
+        laoi_bad_option(L, i, name, "1 to 16 pairs {distance, ticks} expected");
     for (size_t k = 0; k < n; k++) {
         lua_rawgeti(L, -1, (int)k + 1);
         if (!lua_istable(L, -1) || lua_rawlen(L, -1) > 2)
@@ -72,10 +103,42 @@ static void read_tiers(lua_State *L, int i, const char *name, void *to) {
             lua_pushnumber(L, every);
             laoi_bad_option(L, i, name, "ticks must be whole, from 1 to 65536");
         }
-        a->tiers[k] = (aoi_tier){distance, (uint32_t)every};
+        a->tiers[a->o.clients.tier_count++] = (aoi_tier){distance, (uint32_t)every, kinds};
         lua_pop(L, 1);
     }
-    a->o.clients.tier_count = (uint32_t)n;
+}
+
+/* Whether the table on top has tiers by kind: a value that is a list of tables, or false. */
+static bool is_by_kind(lua_State *L) {
+    lua_pushnil(L);
+    if (!lua_next(L, -2)) return false;
+    bool is = lua_isboolean(L, -1);
+    if (lua_istable(L, -1)) {
+        lua_rawgeti(L, -1, 1);
+        is = lua_istable(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 2);
+    return is;
+}
+
+static void read_tiers(lua_State *L, int i, const char *name, void *to) {
+    sync_options_arg *a = to;
+    uint64_t kinds[AOI_MOST_LIMITS];
+    a->o.clients.tiers = a->tiers;
+    a->o.clients.tier_count = 0;
+    if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) return;
+    if (!lua_istable(L, -1) || !is_by_kind(L)) {
+        add_tiers(L, i, name, a, 0);
+        return;
+    }
+    const uint32_t n = kind_keys(L, i, name, kinds);
+    for (uint32_t k = 0; k < n; k++, lua_pop(L, 1)) {
+        push_of_kinds(L, kinds[k]);
+        const bool none = lua_isboolean(L, -1) && !lua_toboolean(L, -1) && a->o.clients.tier_count < AOI_MOST_TIERS;
+        if (none) a->tiers[a->o.clients.tier_count++] = (aoi_tier){INFINITY, 1, kinds[k]};
+        else add_tiers(L, i, name, a, kinds[k]);
+    }
 }
 
 static void read_declared(lua_State *L, int i, const char *name, void *to) {
@@ -88,28 +151,40 @@ static void read_sight(lua_State *L, int i, const char *name, void *to) {
     a->o.sight = laoi_sight_option(L, i, name, a->space);
 }
 
+/* A whole number; 0, none, for false. */
+static void read_team(lua_State *L, int i, const char *name, void *to) {
+    int64_t *team = &((sync_options_arg *)to)->o.clients.team;
+    *team = 0;
+    if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) return;
+    if (lua_type(L, -1) != LUA_TNUMBER || !laoi_tointeger(L, -1, team))
+        laoi_bad_option(L, i, name, "a whole number or false expected");
+}
+
 /* The first are those of a new synchroniser; the others are those of a client, too. */
-enum { FOR_CLIENTS = 4 };
+enum { FOR_CLIENTS = 5 };
 static const laoi_option sync_options[] = {
     {"quantum", .type = LAOI_POSITIVE, .at = offsetof(sync_options_arg, o.quantum)},
-    {"tick", .type = LAOI_COUNT, .at = offsetof(sync_options_arg, o.tick)},
+    {"tick", .type = LAOI_WHOLE, .at = offsetof(sync_options_arg, o.tick)},
     {"fields", .read = read_declared},
+    {"riders", .type = LAOI_FLAG, .at = offsetof(sync_options_arg, o.riders)},
     {"sight", .read = read_sight},
     {"limit", .read = read_limit},
     {"bytes", .read = read_bytes},
     {"tiers", .read = read_tiers},
+    {"team", .read = read_team},
     {"self", .type = LAOI_FLAG, .at = offsetof(sync_options_arg, o.clients.self)},
     {.name = NULL}};
 
 /* Raises an error for the option that the core has refused. */
-static void refuse_relevance(lua_State *L, int i, const char *wrong, uint32_t least) {
+static void refuse_relevance(lua_State *L, int i, const char *wrong, uint32_t least, uint32_t bytes) {
     if (wrong && !strncmp(wrong, "'bytes'", 7))
-        laoi_argerror(L, i, "bad value for option 'bytes' (%d hold one record of any size)", (int)least);
+        laoi_argerror(L, i, "bad value for option 'bytes' (%d or more expected, room for any record, got %d)",
+                      (int)least, (int)bytes);
     if (wrong) laoi_argerror(L, i, "bad value for option %s", wrong);
 }
 
 static void check_relevance(lua_State *L, int i, const aoi_sync *core, const aoi_relevance *r) {
-    refuse_relevance(L, i, aoi_relevance_fault(core, r), aoi_sync_least_bytes(core));
+    refuse_relevance(L, i, aoi_relevance_fault(core, r), aoi_sync_least_bytes(core), r->bytes);
 }
 
 /* ---- making and closing ------------------------------------------------------------------------------------------ */
@@ -128,7 +203,7 @@ static int y_new(lua_State *L) {
     laoi_no_more(L, 3);
     laoi_sync *y = laoi_new_on_space(L, b, sizeof *y);
     laoi_give_class(L);
-    if (a.o.sight) a.o.sight = laoi_sight_option(L, 2, "sight", b); /* once more: a new table may run a finalizer */
+    if (a.o.sight) a.o.sight = laoi_sight_option(L, 2, "sight", b); /* once more */
     aoi_relevance clients = a.o.clients;
     a.o.clients = (aoi_relevance){0};
     aoi_sync *core;
@@ -137,7 +212,7 @@ static int y_new(lua_State *L) {
     const uint32_t least = aoi_sync_least_bytes(core);
     const char *wrong = aoi_relevance_fault(core, &clients);
     if (wrong) aoi_sync_close(core);
-    refuse_relevance(L, 2, wrong, least);
+    refuse_relevance(L, 2, wrong, least, clients.bytes);
     y->core = core;
     (void)aoi_sync_set_defaults(core, &clients);
     return 1;
@@ -162,11 +237,15 @@ static uint32_t view_args(lua_State *L, const laoi_sync *y, laoi_area_arg *out) 
     lua_settop(L, 4);
     if (n) refuse_named(L, 3, n);
     lua_pushvalue(L, 3);
+    if (n) lua_createtable(L, (int)n, 0);
     for (size_t k = 0; k < n; k++) {
         lua_rawgeti(L, 5, (int)k + 1);
         lua_replace(L, 3); /* errors contain the argument's number */
         laoi_area(L, y->space, 3, out + k);
+        lua_pushvalue(L, 3); /* what has its corners */
+        lua_rawseti(L, 6, (int)k + 1);
     }
+    if (n) lua_replace(L, 3);
     lua_settop(L, 4);
     return n ? (uint32_t)n : 1;
 }
@@ -190,7 +269,7 @@ static int y_set_view(lua_State *L) {
     uint32_t view;
     (void)view_arg(L, y, e, 3, &view);
     laoi_area(L, y->space, 4, &area);
-    y = laoi_sync_self(L, 4); /* once more: reading the area may run a finalizer */
+    y = laoi_sync_self(L, 4); /* once more */
     return laoi_done(L, aoi_sync_set_view(y->core, sync_client(L, y), view, &area.area));
 }
 
@@ -200,16 +279,16 @@ static int y_add(lua_State *L) {
     aoi_area views[AOI_MOST_VIEWS];
     laoi_area_arg areas[AOI_MOST_VIEWS];
     sync_options_arg a = {0};
-    if (!AOI_IS_NULL(aoi_sync_node(y->core, e)))
+    if (!AOI_IS_NULL(aoi_sync_view(y->core, e, 0)))
         return laoi_argerror(L, 2, "entity %s is already a client", laoi_spell(L, laoi_integer(L, 2)));
     aoi_sync_get_defaults(y->core, &a.o.clients);
     const uint32_t count = view_args(L, y, areas);
     for (uint32_t k = 0; k < count; k++) views[k] = areas[k].area;
     laoi_read_options(L, 4, sync_options + FOR_CLIENTS, &a);
-    y = laoi_sync_self(L, 4); /* once more: reading areas may run a finalizer */
+    y = laoi_sync_self(L, 4); /* once more */
     e = laoi_entity(L, y->space, 2);
     check_relevance(L, 4, y->core, &a.o.clients);
-    return laoi_done(L, aoi_sync_add_views(y->core, e, views, count, &a.o.clients));
+    return laoi_done(L, aoi_sync_add(y->core, e, views, count, &a.o.clients));
 }
 
 static int y_remove(lua_State *L) {
@@ -251,7 +330,7 @@ static int y_picture(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 2);
     (void)sync_client(L, y);
     laoi_bytes *c = laoi_new_bytes(L);
-    y = laoi_sync_self(L, 3); /* once more: a new userdata may run a finalizer */
+    y = laoi_sync_self(L, 3); /* once more */
     if (aoi_sync_picture(y->core, sync_client(L, y), laoi_collect, c) != AOI_OK) return laoi_nomemory(L);
     const size_t n = aoi_picture_ids(c->bytes, c->size, NULL, 0);
     int64_t *ids = laoi_newbuffer(L, n * sizeof *ids);
@@ -263,18 +342,16 @@ static int y_picture(lua_State *L) {
     return 3;
 }
 
-/* adopt(id, known, gone): the client's state in another synchroniser; known: a list of ids or a picture's bytes. */
+/* adopt(id, picture, gone) */
 static int y_adopt(lua_State *L) {
-    laoi_sync_self(L, 4);
-    size_t size = 0, known = 0, gone;
-    const char *bytes = lua_type(L, 3) == LUA_TSTRING ? lua_tolstring(L, 3, &size) : NULL;
-    const int64_t *known_ids = bytes ? NULL : list_ids(L, 3, &known), *gone_ids = list_ids(L, 4, &gone);
-    laoi_sync *y = laoi_sync_self(L, 6);
-    const char *fault = bytes ? aoi_picture_fault(bytes, size) : NULL;
+    (void)sync_client(L, laoi_sync_self(L, 4));
+    size_t size, gone;
+    if (lua_type(L, 3) != LUA_TSTRING) laoi_typeerror(L, 3, "string");
+    const char *bytes = lua_tolstring(L, 3, &size), *fault = aoi_picture_fault(bytes, size);
     if (fault) return laoi_argerror(L, 3, "%s", fault);
-    aoi_entity e = sync_client(L, y);
-    int result = bytes ? aoi_sync_adopt_picture(y->core, e, bytes, size, gone_ids, gone)
-                       : aoi_sync_adopt(y->core, e, known_ids, known, gone_ids, gone);
+    const int64_t *gone_ids = list_ids(L, 4, &gone);
+    laoi_sync *y = laoi_sync_self(L, 5);
+    int result = aoi_sync_adopt(y->core, sync_client(L, y), bytes, size, gone_ids, gone);
     if (result == AOI_EVALUE) return laoi_argerror(L, 2, "it has been sent a message already");
     return laoi_done(L, result);
 }
@@ -293,12 +370,24 @@ static int y_node(lua_State *L) {
 
 /* ---- targets ----------------------------------------------------------------------------------------------------- */
 
+/* set_priority(target, priority [, client]); for one client nil: as for all. */
 static int y_set_priority(lua_State *L) {
+    laoi_sync *y = laoi_sync_self(L, 4);
+    aoi_entity e = laoi_entity(L, y->space, 2), client = {0, 0};
+    const bool one = !lua_isnoneornil(L, 4);
+    const double priority = one && lua_isnil(L, 3) ? 0 : laoi_finite(L, 3);
+    if (!(priority > 0) && !(one && lua_isnil(L, 3))) return laoi_argerror(L, 3, "priority must be positive");
+    if (!one) return laoi_done(L, aoi_sync_set_priority(y->core, e, priority));
+    client = laoi_entity(L, y->space, 4);
+    if (AOI_IS_NULL(aoi_sync_view(y->core, client, 0)))
+        return laoi_argerror(L, 4, "entity %s is no client", laoi_spell(L, laoi_integer(L, 4)));
+    return laoi_done(L, aoi_sync_set_priority_for(y->core, client, e, priority));
+}
+
+static int y_set_team(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = laoi_entity(L, y->space, 2);
-    double priority = laoi_finite(L, 3);
-    if (!(priority > 0)) return laoi_argerror(L, 3, "priority must be positive");
-    return laoi_done(L, aoi_sync_set_priority(y->core, e, priority));
+    return laoi_done(L, aoi_sync_set_team(y->core, e, lua_isnil(L, 3) ? 0 : laoi_integer(L, 3)));
 }
 
 static int y_pin(lua_State *L) {
@@ -409,7 +498,7 @@ static int y_tick(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 2);
     if (!lua_isfunction(L, 2) && !luaL_getmetafield(L, 2, "__call")) laoi_typeerror(L, 2, "function");
     lua_settop(L, CALLBACK);
-    y = laoi_sync_self(L, 2); /* once more: pushing a string may run a finalizer */
+    y = laoi_sync_self(L, 2); /* once more */
     lua_pushinteger(L, 0);
     if (aoi_sync_begin(y->core) != AOI_OK) return laoi_nomemory(L);
     return tick_run(L, 0);
@@ -418,26 +507,13 @@ static int y_tick(lua_State *L) {
 /* ---- the module -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg sync_methods[] = {
-    {"add", y_add},
-    {"remove", y_remove},
-    {"set", y_set},
-    {"resend", y_resend},
-    {"node", y_node},
-    {"set_priority", y_set_priority},
-    {"pin", y_pin},
-    {"unpin", y_unpin},
-    {"touch", y_touch},
-    {"knows", y_knows},
-    {"known", y_known},
-    {"knowers", y_knowers},
-    {"tick", y_tick},
-    {"put", laoi_sync_put},
-    {"set_view", y_set_view},
-    {"get", laoi_sync_get},
-    {"explain", laoi_sync_explain},
-    {"adopt", y_adopt},
-    {"picture", y_picture},
-    {NULL, NULL},
+    {"add", y_add},           {"remove", y_remove},   {"set", y_set},
+    {"resend", y_resend},     {"node", y_node},       {"set_priority", y_set_priority},
+    {"set_team", y_set_team}, {"pin", y_pin},         {"unpin", y_unpin},
+    {"touch", y_touch},       {"knows", y_knows},     {"known", y_known},
+    {"knowers", y_knowers},   {"tick", y_tick},       {"put", laoi_sync_put},
+    {"set_view", y_set_view}, {"get", laoi_sync_get}, {"explain", laoi_sync_explain},
+    {"adopt", y_adopt},       {"picture", y_picture}, {NULL, NULL},
 };
 
 static void end_sync(void *core) {

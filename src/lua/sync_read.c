@@ -8,12 +8,13 @@ enum {
     APPEARED,
     MOVED,
     TOUCHED,
+    RIDING,
     FIELDS,
     PARTS,
     GONE_REASONS,
-    LISTS = 5
+    LISTS = 6
 }; /* on the stack: lists, incomplete texts */
-static const char *const list_names[LISTS] = {"gone", "appeared", "moved", "touched", "fields"};
+static const char *const list_names[LISTS] = {"gone", "appeared", "moved", "touched", "riding", "fields"};
 
 static int refuse_message(lua_State *L, const char *fault) {
     lua_pushnil(L);
@@ -28,7 +29,8 @@ static const char *message_fault(const char *bytes, size_t size) {
     const char *fault = aoi_read_begin(&r, bytes, size);
     while (!fault && aoi_read_next(&r, &news)) {
 #if LUA_VERSION_NUM < 503
-        if (news.id > INT64_C(9007199254740992) || news.id < -INT64_C(9007199254740992))
+        const int64_t most = INT64_C(9007199254740992);
+        if (news.id > most || news.id < -most || news.carrier > most || news.carrier < -most)
             fault = "an id is beyond 2^53, and this Lua has no integers";
 #endif
     }
@@ -114,31 +116,36 @@ static bool push_values(lua_State *L, aoi_reader *r, int64_t id) {
     return any;
 }
 
-/* By list: the records that it has rows of, and the contents of a row besides the id. */
+/* By list: the records that it has rows of, and the contents of a row besides the id; kind: or the carrier. */
 static const struct {
     int what;
     bool kind, place;
-} columns[FIELDS - GONE] = {
-    {AOI_GONE, false, false}, {AOI_APPEARED, true, true}, {AOI_MOVED, false, true}, {AOI_TOUCHED, true, false}};
+} columns[FIELDS - GONE] = {{AOI_GONE, false, false},
+                            {AOI_APPEARED, true, true},
+                            {AOI_MOVED, false, true},
+                            {AOI_TOUCHED, true, false},
+                            {AOI_RIDING, true, true}};
 
 /* Writes the records to the lists; at, rows: the numbers of values and rows in each list. */
 static void fill_lists(lua_State *L, aoi_reader *r, laoi_index *at, laoi_index *rows) {
+    static const double none[3];
     aoi_news news;
     while (aoi_read_next(r, &news)) {
         if (news.what & (AOI_GONE | AOI_APPEARED)) forget_parts(L, news.id);
         if (news.what & AOI_STATE && push_values(L, r, news.id)) {
-            laoi_set_item(L, FIELDS, ++at[4], news.id);
-            lua_rawseti(L, FIELDS, ++at[4]);
-            rows[4]++;
+            laoi_set_item(L, FIELDS, ++at[LISTS - 1], news.id);
+            lua_rawseti(L, FIELDS, ++at[LISTS - 1]);
+            rows[LISTS - 1]++;
         }
         for (int k = 0; k < FIELDS - GONE; k++) {
             if (!(news.what & columns[k].what)) continue;
             laoi_set_item(L, GONE + k, ++at[k], news.id);
             if (GONE + k == GONE) laoi_set_item(L, GONE_REASONS, at[k], news.reason);
-            if (columns[k].kind) laoi_set_item(L, GONE + k, ++at[k], (int64_t)news.kind);
+            const bool rides = GONE + k == RIDING;
+            if (columns[k].kind) laoi_set_item(L, GONE + k, ++at[k], rides ? news.carrier : (int64_t)news.kind);
             rows[k]++;
             if (!columns[k].place) continue;
-            laoi_set_numbers(L, GONE + k, at[k] + 1, news.pos, r->dimensions);
+            laoi_set_numbers(L, GONE + k, at[k] + 1, rides && !news.carrier ? none : news.pos, r->dimensions);
             at[k] += r->dimensions;
         }
     }

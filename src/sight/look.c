@@ -12,17 +12,17 @@ enum { PLACES_AHEAD = 4 }; /* prefetch distance */
 
 /* Makes the watches with areas that touch the box stale. */
 static bool notice_near(aoi_sight *g, const struct aoi_wall_box *box) {
-    aoi_space *s = g->layer.space;
+    aoi_space *s = g->plugin.space;
     double at[2], half = 0;
     for (int a = 0; a < 2; a++) {
         at[a] = box->lo[a] / 2 + box->hi[a] / 2;
         half = fmax(half, box->hi[a] / 2 - box->lo[a] / 2);
     }
     aoi_find_nodes(s, at, half * 1.4143, true, false); /* to its corners */
-    bool found = !s->world.failed;
-    s->world.failed = false;
-    for (uint32_t i = 0; i < s->world.hit_count && found; i++) {
-        aoi_watch *n = aoi_watch_of(g, s->world.hits[i]);
+    bool found = !s->records.failed;
+    s->records.failed = false;
+    for (uint32_t i = 0; i < s->records.hit_count && found; i++) {
+        aoi_watch *n = aoi_watch_of(g, s->records.hits[i]);
         if (n) aoi_watch_stale(g, n);
     }
     return found;
@@ -40,11 +40,11 @@ static void notice_target(aoi_sight *g, uint32_t target) {
 /* An extent makes a target visible from farther away: its line may cross a wall beyond the watcher's reach, but then
  * within the target's extent. */
 static void notice_large(aoi_sight *g) {
-    const aoi_space *s = g->layer.space;
+    const aoi_space *s = g->plugin.space;
     const aoi_wall_changes *c = &g->changes;
     for (uint32_t k = 0; k < s->larges.count; k++) {
         const aoi_large *large = s->larges.records + k;
-        const double *t = s->world.entities[large->entity].pos, e = fmax(large->extent, 0) * (1 + 0x1p-40);
+        const double *t = s->records.entities[large->entity].pos, e = fmax(large->extent, 0) * (1 + 0x1p-40);
         uint32_t i = 0;
         if (large->entity >= g->thing_cap) continue;
         while (i < c->count && !(c->boxes[i].lo[0] - e <= t[0] && t[0] <= c->boxes[i].hi[0] + e &&
@@ -103,7 +103,7 @@ static void tell_mirror(const aoi_sight *g, const aoi_watch *n, const aoi_sight_
 /* Finds whether no wall hides the target, w being the place of the watcher; `tells`: stale watches are looked at.  The
  * wall that last hid it is asked first: that costs less than to tell the mirror. */
 static bool line_is_clear(aoi_sight *g, const aoi_watch *n, aoi_sight_pair *p, const double *w, bool tells) {
-    const aoi_space *s = g->layer.space;
+    const aoi_space *s = g->plugin.space;
     if (!(p->flags & AOI_PAIR_AREA)) return false;
     if (aoi_override_of(s, n->node, p->target) == AOI_SHOW) return true;
     if (p->flags & AOI_PAIR_TOLD) return (p->flags & AOI_PAIR_CLEAR) != 0;
@@ -134,13 +134,13 @@ static bool is_settled(const aoi_sight_pair *p) {
 
 /* Tests the pairs of a stale watch; unsettled ones become due. */
 static void look_at_watch(aoi_sight *g, aoi_watch *n) {
-    const aoi_world *w = &g->layer.space->world;
-    const double *from = aoi_position_now(g->layer.space, n->owner);
+    const aoi_records *r = &g->plugin.space->records;
+    const double *from = aoi_position_now(g->plugin.space, n->owner);
     n->stale = AOI_LOOKED_AT;
     for (uint32_t i = 0; i < n->pair_count; i++) {
         aoi_sight_pair *p = n->pairs + i;
         if (i + PLACES_AHEAD < n->pair_count) {
-            if (!(p[PLACES_AHEAD].flags & AOI_PAIR_GONE)) AOI_PREFETCH(w->entities + p[PLACES_AHEAD].target);
+            if (!(p[PLACES_AHEAD].flags & AOI_PAIR_GONE)) AOI_PREFETCH(r->entities + p[PLACES_AHEAD].target);
             if (p[PLACES_AHEAD].wall != AOI_NONE) AOI_PREFETCH(g->walls->records + p[PLACES_AHEAD].wall);
         }
         look_at(g, n, p, from, true);
@@ -156,7 +156,7 @@ static void look_at_all(aoi_sight *g) {
         const aoi_due d = g->due[i];
         const aoi_watch *n = g->watches[d.watch];
         aoi_sight_pair *p = n->pairs + d.pair;
-        if (!n->stale) look_at(g, n, p, aoi_position_now(g->layer.space, n->owner), false);
+        if (!n->stale) look_at(g, n, p, aoi_position_now(g->plugin.space, n->owner), false);
         p->due = is_settled(p) ? AOI_NONE : stay;
         if (p->due != AOI_NONE) g->due[stay++] = d;
     }
@@ -182,7 +182,7 @@ static bool settle_pair(aoi_sight *g, aoi_watch *n, aoi_sight_pair *p) {
     if (sees || p->flags & AOI_PAIR_AREA) return sees && !(p->flags & AOI_PAIR_CLEAR);
     aoi_pair_free(g, n, p);
     if (n->gone && !n->pair_count) {
-        if (n->holds) aoi_let_go(g->layer.space, n->node);
+        if (n->holds) aoi_let_go(g->plugin.space, n->node);
         aoi_watch_free(g, n);
     }
     return false;
@@ -192,32 +192,32 @@ static bool settle_pair(aoi_sight *g, aoi_watch *n, aoi_sight_pair *p) {
 
 /* False when memory is refused. */
 static bool put_change(aoi_sight *g, const aoi_watch *n, const aoi_sight_pair *p) {
-    aoi_space *s = g->layer.space;
+    aoi_space *s = g->plugin.space;
     aoi_event_queue *q = &g->queue;
     const uint8_t kind = p->flags & AOI_PAIR_SEES ? AOI_ENTER : AOI_LEAVE;
-    if (!aoi_queue_ready(&s->world.memory, q)) return false;
+    if (!aoi_queue_ready(&s->records.memory, q)) return false;
     if (q->call && aoi_queue_cancel(q, n->node, p->target, p->life)) {
-        s->world.nodes[n->node].pending--; /* the node lives, or its slot is held */
+        s->records.nodes[n->node].pending--; /* the node lives, or its slot is held */
         return true;
     }
     aoi_append(s, q,
-               &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, kind, false, p->because});
+               &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, kind, false, p->because, 0});
     return true;
 }
 
 static bool put_changes(aoi_sight *g) {
-    aoi_space *s = g->layer.space;
+    aoi_space *s = g->plugin.space;
     const aoi_queued *e;
     bool put = true;
-    aoi_queue_begin(&s->world.memory, &g->queue);
+    aoi_queue_begin(&s->records.memory, &g->queue);
     for (uint32_t i = 0; i < g->due_count && put; i++) {
         const aoi_watch *n = g->watches[g->due[i].watch];
         const aoi_sight_pair *p = n->pairs + g->due[i].pair;
         if (has_changed(p)) put = put_change(g, n, p);
     }
-    if (put) aoi_queue_commit(&s->world.memory, &g->queue);
-    while (!put && (e = aoi_queue_take_back(&g->queue, g->queue.call)) != NULL) s->world.nodes[e->node].pending--;
-    while (!put && (e = aoi_queue_restore(&g->queue, 0)) != NULL) s->world.nodes[e->node].pending++;
+    if (put) aoi_queue_commit(&s->records.memory, &g->queue);
+    while (!put && (e = aoi_queue_take_back(&g->queue, g->queue.call)) != NULL) s->records.nodes[e->node].pending--;
+    while (!put && (e = aoi_queue_restore(&g->queue, 0)) != NULL) s->records.nodes[e->node].pending++;
     return put;
 }
 
@@ -245,29 +245,29 @@ static bool settle_pairs(aoi_sight *g) {
 }
 
 static int tick(aoi_sight *g) {
-    if (!aoi_layers_see(g->layer.space) || !notice_walls(g)) return AOI_ENOMEM;
+    if (!aoi_plugins_see(g->plugin.space) || !notice_walls(g)) return AOI_ENOMEM;
     notice_moves(g);
     look_at_all(g);
     if (!g->sink && !put_changes(g)) return AOI_ENOMEM;
-    g->layer.owes = false;
-    g->layer.held = 0;
+    g->plugin.owes = false;
+    g->plugin.held = 0;
     if (!settle_pairs(g)) return AOI_ENOMEM;
     g->now++;
     return AOI_OK;
 }
 
 int aoi_sight_tick(aoi_sight *g) {
-    aoi_space *s = g->layer.space;
+    aoi_space *s = g->plugin.space;
     if (!aoi_settle(s)) return AOI_ENOMEM;
     return aoi_logged(s, &(aoi_call){AOI_CALL_TICK_SIGHT, tick(g), .sight = g->number});
 }
 
 bool aoi_sight_next(aoi_sight *g, aoi_event *out) {
-    const aoi_queued *e = aoi_layer_waiting(&g->layer) ? aoi_take_from(g->layer.space, &g->queue) : NULL;
-    if (e) aoi_read_event(g->layer.space, e, out);
+    const aoi_queued *e = aoi_plugin_waiting(&g->plugin) ? aoi_take_from(g->plugin.space, &g->queue) : NULL;
+    if (e) aoi_read_event(g->plugin.space, e, out);
     return e != NULL;
 }
 
 size_t aoi_sight_pending(const aoi_sight *g) {
-    return aoi_layer_waiting(&g->layer);
+    return aoi_plugin_waiting(&g->plugin);
 }

@@ -3,9 +3,9 @@
 
 /* Whether no wall hides the target, or an override shows it; first: the wall to test first. */
 static bool line_clear(const aoi_sight *g, uint32_t node, uint32_t target, uint32_t first) {
-    const aoi_space *s = g->layer.space;
+    const aoi_space *s = g->plugin.space;
     if (aoi_override_of(s, node, target) == AOI_SHOW) return true;
-    const double *w = aoi_position_now(s, s->world.nodes[node].owner), *t = aoi_position_now(s, target);
+    const double *w = aoi_position_now(s, s->records.nodes[node].owner), *t = aoi_position_now(s, target);
     return aoi_walls_hide(g->walls, w, t, first) == AOI_NONE;
 }
 
@@ -17,7 +17,7 @@ static bool is_seen(const aoi_sight *g, const aoi_watch *n, uint32_t target, boo
 }
 
 bool aoi_sight_sees(aoi_sight *g, aoi_node handle, aoi_entity target) {
-    aoi_space *s = g->layer.space;
+    aoi_space *s = g->plugin.space;
     (void)aoi_settle(s);
     uint32_t t = aoi_entity_slot(s, target);
     const aoi_watch *n = aoi_watch_of(g, aoi_node_slot(s, handle));
@@ -25,7 +25,7 @@ bool aoi_sight_sees(aoi_sight *g, aoi_node handle, aoi_entity target) {
 }
 
 int aoi_sight_view(aoi_sight *g, aoi_node handle, const int64_t **ids, size_t *count) {
-    aoi_space *s = g->layer.space;
+    aoi_space *s = g->plugin.space;
     const aoi_watch *n = aoi_watch_of(g, aoi_node_slot(s, handle));
     uint32_t kept = 0;
     if (!n) return AOI_EGONE;
@@ -36,7 +36,7 @@ int aoi_sight_view(aoi_sight *g, aoi_node handle, const int64_t **ids, size_t *c
     for (uint32_t i = 0; i < n->pair_count && n->linger; i++) {
         const aoi_sight_pair *r = n->pairs + i;
         if (!aoi_pair_lingers(g, n, r) || aoi_node_sees(s, n->node, r->target)) continue;
-        if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, kept + (size_t)1)) return AOI_ENOMEM;
+        if (!AOI_GROW(&s->records.memory, s->ids_out, s->ids_cap, kept + (size_t)1)) return AOI_ENOMEM;
         s->ids_out[kept++] = r->id;
     }
     s->answer_count = kept;
@@ -44,7 +44,7 @@ int aoi_sight_view(aoi_sight *g, aoi_node handle, const int64_t **ids, size_t *c
 }
 
 int aoi_sight_viewers(aoi_sight *g, aoi_entity target, const int64_t **ids, const int64_t **nodes, size_t *count) {
-    aoi_space *s = g->layer.space;
+    aoi_space *s = g->plugin.space;
     uint32_t t = aoi_entity_slot(s, target);
     uint32_t kept = 0;
     int result = aoi_viewers(s, target, ids, nodes, count);
@@ -52,17 +52,17 @@ int aoi_sight_viewers(aoi_sight *g, aoi_entity target, const int64_t **ids, cons
     for (size_t i = 0; i < *count; i++) {
         aoi_entity watcher = aoi_find(s, s->ids_out[i]);
         const aoi_watch *n = aoi_watch_of(g, aoi_node_slot(s, aoi_find_node(s, watcher, s->nodes_out[i])));
-        if (!n || n->node_id <= AOI_LAYERS_ID || !is_seen(g, n, t, true)) continue;
+        if (!n || n->node_id <= AOI_PLUGINS_ID || !is_seen(g, n, t, true)) continue;
         s->ids_out[kept] = s->ids_out[i];
         s->nodes_out[kept++] = s->nodes_out[i];
     }
     for (uint32_t i = 0; t < g->thing_cap && i < g->things[t].seen_count; i++) {
         const aoi_watch *n = g->watches[g->things[t].seen_by[i]];
-        if (n->node_id <= AOI_LAYERS_ID || !n->linger || !aoi_pair_lingers(g, n, aoi_pair_find(g, n, t)) ||
+        if (n->node_id <= AOI_PLUGINS_ID || !n->linger || !aoi_pair_lingers(g, n, aoi_pair_find(g, n, t)) ||
             aoi_node_sees(s, n->node, t))
             continue;
-        if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, kept + (size_t)1) ||
-            !AOI_GROW(&s->world.memory, s->nodes_out, s->nodes_cap, kept + (size_t)1))
+        if (!AOI_GROW(&s->records.memory, s->ids_out, s->ids_cap, kept + (size_t)1) ||
+            !AOI_GROW(&s->records.memory, s->nodes_out, s->nodes_cap, kept + (size_t)1))
             return AOI_ENOMEM;
         s->ids_out[kept] = n->watcher;
         s->nodes_out[kept++] = n->node_id;
@@ -79,7 +79,7 @@ int64_t aoi_sight_ray(const aoi_sight *g, const double *p, const double *q, doub
 }
 
 void aoi_sight_explain(aoi_sight *g, int64_t watcher, int64_t node_id, int64_t target, aoi_sight_explanation *out) {
-    aoi_space *s = g->layer.space;
+    aoi_space *s = g->plugin.space;
     *out = (aoi_sight_explanation){0};
     aoi_explain(s, watcher, node_id, target, &out->e);
     uint32_t node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, watcher), node_id));

@@ -12,16 +12,16 @@ enum { AGE_SHIFT = 8, PAIR_STATE = AOI_SAW_PLAINLY };
 
 /* Queues the leave of an entity that is not in this space. */
 static int leave_absent(aoi_sight *g, const aoi_watch *n, int64_t id) {
-    aoi_space *s = g->layer.space;
+    aoi_space *s = g->plugin.space;
     aoi_event_queue *q = &g->queue;
-    if (!aoi_queue_ready(&s->world.memory, q)) return AOI_ENOMEM;
-    aoi_append(s, q, &(aoi_queued){n->watcher, id, n->node_id, n->node, AOI_NONE, q->top, AOI_LEAVE, false, 0});
+    if (!aoi_queue_ready(&s->records.memory, q)) return AOI_ENOMEM;
+    aoi_append(s, q, &(aoi_queued){n->watcher, id, n->node_id, n->node, AOI_NONE, q->top, AOI_LEAVE, false, 0, 0});
     q->ordered_end = q->top;
     return AOI_OK;
 }
 
 static int recall(aoi_sight *g, aoi_watch *n, const int64_t *saw, size_t count) {
-    aoi_space *s = g->layer.space;
+    aoi_space *s = g->plugin.space;
     int result = AOI_OK;
     for (size_t i = 0; i < count && result == AOI_OK; i++) {
         const uint64_t state = (uint64_t)saw[2 * i + 1], age = state >> AGE_SHIFT;
@@ -36,15 +36,15 @@ static int recall(aoi_sight *g, aoi_watch *n, const int64_t *saw, size_t count) 
 }
 
 int aoi_sight_recall(aoi_sight *g, aoi_node node, const int64_t *saw, size_t count) {
-    aoi_space *s = g->layer.space;
+    aoi_space *s = g->plugin.space;
     aoi_watch *n = aoi_watch_of(g, aoi_node_slot(s, node));
     if (!n) return AOI_EGONE;
-    if (!aoi_settle(s) || !aoi_layers_see(s)) return AOI_ENOMEM;
+    if (!aoi_settle(s) || !aoi_plugins_see(s)) return AOI_ENOMEM;
     return recall(g, n, saw, count);
 }
 
 size_t aoi_sight_saw(const aoi_sight *g, aoi_node node, int64_t *out, size_t room) {
-    const aoi_watch *n = aoi_watch_of(g, aoi_node_slot(g->layer.space, node));
+    const aoi_watch *n = aoi_watch_of(g, aoi_node_slot(g->plugin.space, node));
     size_t count = 0;
     for (uint32_t i = 0; n && i < n->pair_count; i++) {
         const aoi_sight_pair *pair = n->pairs + i;

@@ -15,7 +15,7 @@
  *                                ^
  *   index by watch and target ---+
  *
- * The space reports the pairs that an area gains and loses (core/layer_hook.h).  `due` lists pairs for the next tick:
+ * The space reports the pairs that an area gains and loses (core/plugin_hook.h).  `due` lists pairs for the next tick:
  * new and lost ones, those with a target that has moved, and those that linger.  `stale` lists watches with all their
  * pairs: those with an owner that has moved, an area that has changed, or a changed wall nearby.  A pair keeps its place
  * in the array of its watch until one is freed: then the last one takes that place.
@@ -55,7 +55,7 @@ typedef struct aoi_sight_pair {
 } aoi_sight_pair;
 
 typedef struct aoi_watch { /* a node of the sight; it stays after the node until its leaves are reported */
-    aoi_layer_node head;
+    aoi_plugin_node head;
     uint64_t client; /* for the sink */
     int64_t watcher, node_id;
     uint32_t number, node, owner;
@@ -90,7 +90,7 @@ typedef struct aoi_sight_sink {
 } aoi_sight_sink;
 
 struct aoi_sight {
-    aoi_layer layer;
+    aoi_plugin plugin;
     aoi_walls *walls;
     aoi_wall_changes changes;
     const aoi_sight_sink *sink; /* NULL: events */
@@ -99,7 +99,7 @@ struct aoi_sight {
     uint32_t now;               /* tick */
     aoi_thing *things;          /* by entity slot */
     aoi_watch **watches;        /* by number; NULL: free */
-    aoi_index index;            /* pairs, in the array of their watch, by watch and target */
+    aoi_hash_index index;       /* pairs, in the array of their watch, by watch and target */
     uint32_t *moved;            /* entities; room for all things, as the lists below have for all watches and pairs */
     uint32_t *stale;            /* watches */
     aoi_due *due;
@@ -107,18 +107,17 @@ struct aoi_sight {
     uint32_t moved_cap, moved_count, stale_cap, stale_count, due_cap, due_count;
     uint64_t seen, tested;
     aoi_event_queue queue;
-    unsigned char *saved; /* the last message that was packed */
-    uint32_t saved_cap;
 };
 
 static inline aoi_memory *aoi_sight_memory(const aoi_sight *g) {
-    return &g->layer.space->world.memory;
+    return &g->plugin.space->records.memory;
 }
 
 /* ---- watches.c --------------------------------------------------------------------------------------------------- */
 
-int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sink,
-                       aoi_sight **out); /* walls: NULL: new ones */
+/* A sight of that number, AOI_NONE: the next one; walls: NULL: new ones. */
+int aoi_sight_open_for(aoi_space *s, uint32_t number, aoi_walls *walls, const aoi_sight_sink *sink, aoi_sight **out);
+int aoi_sight_add_wall_as(aoi_sight *g, const aoi_wall *w, int64_t id, int64_t *out); /* id: as of aoi_walls_add */
 int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger, uint64_t client,
                   aoi_node *out);
 aoi_watch *aoi_watch_of(const aoi_sight *g, uint32_t node);   /* NULL: no node of this sight */
@@ -143,7 +142,7 @@ static inline void aoi_pair_due(aoi_sight *g, const aoi_watch *n, aoi_sight_pair
 /* Whether the node holds on to the target that it saw at the last tick, now that area or line have lost it. */
 static inline bool aoi_pair_lingers(const aoi_sight *g, const aoi_watch *n, const aoi_sight_pair *p) {
     return n->linger && (p->flags & (AOI_PAIR_SEEN | AOI_PAIR_GONE)) == AOI_PAIR_SEEN &&
-           aoi_override_of(g->layer.space, n->node, p->target) != AOI_HIDE;
+           aoi_override_of(g->plugin.space, n->node, p->target) != AOI_HIDE;
 }
 
 /* ---- recall.c ---------------------------------------------------------------------------------------------------- */
@@ -159,12 +158,12 @@ int aoi_sight_recall(aoi_sight *g, aoi_node n, const int64_t *saw, size_t count)
 
 /* ---- look.c ------------------------------------------------------------------------------------------------------ */
 
-extern const aoi_layer_class aoi_sight_layer;
-static inline aoi_sight *aoi_sight_from(aoi_layer *l) { /* NULL: the layer is no sight */
-    return l->class == &aoi_sight_layer ? (aoi_sight *)l : NULL;
+extern const aoi_plugin_class aoi_sight_plugin;
+static inline aoi_sight *aoi_sight_from(aoi_plugin *l) { /* NULL: the plugin is no sight */
+    return l->class == &aoi_sight_plugin ? (aoi_sight *)l : NULL;
 }
 aoi_sight *aoi_sights_adopt(const aoi_space *s); /* the first sight that was loaded; NULL: there is none */
-void aoi_sight_opened(aoi_sight *g);             /* records it in the journal, if there is one */
-const char *aoi_sight_check(const aoi_layer *layer);
+void aoi_sight_opened(const aoi_sight *g);       /* records it in the journal, if there is one */
+const char *aoi_sight_check(const aoi_plugin *plugin);
 
 #endif

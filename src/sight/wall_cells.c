@@ -6,18 +6,18 @@
 
 #include "base/simd.h"
 
-enum { MOST_CELLS = 32 }; /* greatest length of a wall, in sides of its layer's cells */
+enum { MOST_CELLS = 32 }; /* greatest length of a wall, in sides of its level's cells */
 enum { LEAST_HEADS = 64 };
-/* Exponents: step between layers, of the farthest wall, in cells; the least of a side. */
-enum { LAYER_STEP = 4, FARTHEST = 29, LEAST_EXPONENT = -140 };
+/* Exponents: step between levels, of the farthest wall, in cells; the least of a side. */
+enum { LEVEL_STEP = 4, FARTHEST = 29, LEAST_EXPONENT = -140 };
 /* How near a wall comes to a cell in which it is filed, in sides.  A line that is compared by floats is at most 2^16
  * cells long, and its ends are within 2^30 of 0: rounding moves its path by less than 2^-12, and what the rule's products
  * take for crossed is within 2^-26 of its length (walls.c). */
 #define WALL_MARGIN 0x1p-8
 #define LONGEST_LINE 0x1p16
 #define FIRST_CELL 0x1p30 /* the number of the cell at 0 */
-/* Products with lengths below underflow, and let walls hide that are nowhere near: the rule is tested for all walls. */
-#define LEAST_LENGTH 0x1p-400
+/* Products with differences below underflow, and let walls hide that are nowhere near: the rule is tested for all. */
+#define LEAST_DIFFERENCE 0x1p-400
 
 static inline double more_of(double a, double b) {
     return a > b ? a : b;
@@ -35,19 +35,19 @@ static double length_of(const double *a, const double *b) {
 
 /* The hash of a cell is the sum of these, and its upper bits are the bucket (multiplicative hashing: Knuth, TAOCP 3,
  * 6.4). */
-static const uint32_t HASH_X = 0x9E3779B1, HASH_Y = 0x85EBCA77, HASH_LAYER = 0xC2B2AE3D;
+static const uint32_t HASH_X = 0x9E3779B1, HASH_Y = 0x85EBCA77, HASH_LEVEL = 0xC2B2AE3D;
 
-static uint32_t *bucket_of(const aoi_wall_cells *k, uint32_t layer, uint32_t cx, uint32_t cy) {
-    return k->heads + ((cx * HASH_X + cy * HASH_Y + layer * HASH_LAYER) >> k->shift);
+static uint32_t *bucket_of(const aoi_wall_cells *k, uint32_t level, uint32_t cx, uint32_t cy) {
+    return k->heads + ((cx * HASH_X + cy * HASH_Y + level * HASH_LEVEL) >> k->shift);
 }
 
-static inline bool is_of_cell(const aoi_wall_chunk *c, uint32_t layer, uint32_t cx, uint32_t cy) {
-    return c->cx == cx && c->cy == cy && c->layer == layer;
+static inline bool is_of_cell(const aoi_wall_chunk *c, uint32_t level, uint32_t cx, uint32_t cy) {
+    return c->cx == cx && c->cy == cy && c->level == level;
 }
 
 static void chunk_link(aoi_wall_cells *k, uint32_t chunk) {
     aoi_wall_chunk *c = k->chunks + chunk;
-    uint32_t *head = bucket_of(k, c->layer, c->cx, c->cy);
+    uint32_t *head = bucket_of(k, c->level, c->cx, c->cy);
     c->next = *head;
     *head = chunk;
 }
@@ -72,17 +72,17 @@ static bool heads_ready(aoi_memory *m, aoi_wall_cells *k, uint32_t chunks) {
 }
 
 /* A chunk of the cell with room for one more wall; NULL: memory refused. */
-static aoi_wall_chunk *chunk_with_room(aoi_memory *m, aoi_wall_cells *k, uint32_t layer, uint32_t cx, uint32_t cy) {
+static aoi_wall_chunk *chunk_with_room(aoi_memory *m, aoi_wall_cells *k, uint32_t level, uint32_t cx, uint32_t cy) {
     if (!heads_ready(m, k, k->chunk_count + 1)) return NULL;
-    uint32_t c = *bucket_of(k, layer, cx, cy);
-    while (c != AOI_NONE && !(is_of_cell(k->chunks + c, layer, cx, cy) && k->chunks[c].count < AOI_WALL_LANES))
+    uint32_t c = *bucket_of(k, level, cx, cy);
+    while (c != AOI_NONE && !(is_of_cell(k->chunks + c, level, cx, cy) && k->chunks[c].count < AOI_WALL_LANES))
         c = k->chunks[c].next;
     if (c != AOI_NONE) return k->chunks + c;
     c = k->free_chunk != AOI_NONE ? k->free_chunk : k->chunk_top;
     if (!AOI_GROW(m, k->chunks, k->chunk_cap, c + (size_t)1)) return NULL;
     if (c == k->chunk_top) k->chunk_top++;
     else k->free_chunk = k->chunks[c].next;
-    k->chunks[c] = (aoi_wall_chunk){.cx = cx, .cy = cy, .layer = (uint16_t)layer};
+    k->chunks[c] = (aoi_wall_chunk){.cx = cx, .cy = cy, .level = (uint16_t)level};
     k->chunk_count++;
     chunk_link(k, c);
     return k->chunks + c;
@@ -94,14 +94,14 @@ typedef struct wall_filing { /* a walk over the cells of a wall, to file, remove
     aoi_memory *memory;
     aoi_wall_cells *k;
     const aoi_wall *w;
-    uint32_t slot, layer, cells, found;
+    uint32_t slot, level;
 } wall_filing;
 
 typedef bool wall_visit(wall_filing *f, uint32_t cx, uint32_t cy); /* false: the walk ends */
 
 /* Visits the cells to which the wall comes within the margin, column by column along its longer side. */
 static bool walk_wall(wall_filing *f, wall_visit *visit) {
-    const double inverse = f->k->layers[f->layer].inverse, *a = f->w->a, *b = f->w->b;
+    const double inverse = f->k->levels[f->level].inverse, *a = f->w->a, *b = f->w->b;
     const int along = fabs(b[1] - a[1]) > fabs(b[0] - a[0]), across = !along;
     const bool back = a[along] > b[along];
     const double x0 = (back ? b : a)[along] * inverse + FIRST_CELL, y0 = (back ? b : a)[across] * inverse + FIRST_CELL;
@@ -118,16 +118,16 @@ static bool walk_wall(wall_filing *f, wall_visit *visit) {
 }
 
 static bool file_cell(wall_filing *f, uint32_t cx, uint32_t cy) {
-    aoi_wall_layer *layer = f->k->layers + f->layer;
-    aoi_wall_chunk *c = chunk_with_room(f->memory, f->k, f->layer, cx, cy);
+    aoi_wall_level *level = f->k->levels + f->level;
+    aoi_wall_chunk *c = chunk_with_room(f->memory, f->k, f->level, cx, cy);
     if (!c) return false;
     c->wall[c->count] = f->slot;
     for (int a = 0; a < 2; a++) {
         const double corner = (a ? cy : cx) - FIRST_CELL;
-        c->ends[a][c->count] = (float)(f->w->a[a] * layer->inverse - corner);
-        c->ends[2 + a][c->count] = (float)(f->w->b[a] * layer->inverse - corner);
-        layer->low[a] = less_of(layer->low[a], corner);
-        layer->high[a] = more_of(layer->high[a], corner + 1);
+        c->ends[a][c->count] = (float)(f->w->a[a] * level->inverse - corner);
+        c->ends[2 + a][c->count] = (float)(f->w->b[a] * level->inverse - corner);
+        level->low[a] = less_of(level->low[a], corner);
+        level->high[a] = more_of(level->high[a], corner + 1);
     }
     c->count++;
     f->k->filed++;
@@ -136,10 +136,10 @@ static bool file_cell(wall_filing *f, uint32_t cx, uint32_t cy) {
 
 /* The link to the chunk of the cell with the wall, and the lane; NULL: the wall is not filed in it. */
 static uint32_t *lane_of(const wall_filing *f, uint32_t cx, uint32_t cy, uint32_t *lane) {
-    uint32_t *link = f->k->head_count ? bucket_of(f->k, f->layer, cx, cy) : NULL;
+    uint32_t *link = f->k->head_count ? bucket_of(f->k, f->level, cx, cy) : NULL;
     for (; link && *link != AOI_NONE; link = &f->k->chunks[*link].next) {
         const aoi_wall_chunk *c = f->k->chunks + *link;
-        for (*lane = 0; is_of_cell(c, f->layer, cx, cy) && *lane < c->count; ++*lane)
+        for (*lane = 0; is_of_cell(c, f->level, cx, cy) && *lane < c->count; ++*lane)
             if (c->wall[*lane] == f->slot) return link;
     }
     return NULL;
@@ -163,29 +163,22 @@ static bool unfile_cell(wall_filing *f, uint32_t cx, uint32_t cy) {
     return true;
 }
 
-static bool search_cell(wall_filing *f, uint32_t cx, uint32_t cy) {
-    uint32_t lane;
-    f->cells++;
-    f->found += lane_of(f, cx, cy, &lane) != NULL;
-    return true;
-}
-
-/* ---- layers ------------------------------------------------------------------------------------------------------ */
+/* ---- levels ------------------------------------------------------------------------------------------------------ */
 
 /* The exponent of the side of the cells in which a wall is filed. */
 static int exponent_for(int base, const aoi_wall *w) {
     double far = more_of(more_of(fabs(w->a[0]), fabs(w->b[0])), more_of(fabs(w->a[1]), fabs(w->b[1])));
     double least = more_of(length_of(w->a, w->b) / MOST_CELLS, ldexp(far, -FARTHEST));
     int e = base;
-    while (least > ldexp(1, e)) e += LAYER_STEP;
+    while (least > ldexp(1, e)) e += LEVEL_STEP;
     return e;
 }
 
-/* The index of the layer with that exponent; layer_count: there is none. */
-static uint32_t layer_of(const aoi_wall_cells *k, const aoi_wall *w) {
+/* The index of the level with that exponent; level_count: there is none. */
+static uint32_t level_of(const aoi_wall_cells *k, const aoi_wall *w) {
     const int exponent = exponent_for(k->base, w);
     uint32_t i = 0;
-    while (i < k->layer_count && k->layers[i].exponent != exponent) i++;
+    while (i < k->level_count && k->levels[i].exponent != exponent) i++;
     return i;
 }
 
@@ -198,9 +191,10 @@ void aoi_wall_cells_free(aoi_memory *m, aoi_wall_cells *k) {
     AOI_FREE(m, k->chunks, k->chunk_cap);
 }
 
-static bool is_tiny(const aoi_wall *w) {
-    double length = length_of(w->a, w->b);
-    return length > 0 && length < LEAST_LENGTH;
+bool aoi_products_underflow(const double *a, const double *b) {
+    bool under = false;
+    for (int i = 0; i < 2; i++) under |= a[i] != b[i] && fabs(b[i] - a[i]) < LEAST_DIFFERENCE;
+    return under;
 }
 
 uint32_t aoi_wall_cells_used(const aoi_wall_cells *k) {
@@ -210,13 +204,13 @@ uint32_t aoi_wall_cells_used(const aoi_wall_cells *k) {
 }
 
 bool aoi_wall_cells_add(aoi_memory *m, aoi_wall_cells *k, const aoi_wall *w, uint32_t slot) {
-    wall_filing f = {.memory = m, .k = k, .w = w, .slot = slot, .layer = layer_of(k, w)};
-    aoi_wall_layer *in = k->layers + f.layer;
-    if (f.layer == k->layer_count) { /* there are fewer exponents than layers */
+    wall_filing f = {.memory = m, .k = k, .w = w, .slot = slot, .level = level_of(k, w)};
+    aoi_wall_level *in = k->levels + f.level;
+    if (f.level == k->level_count) { /* there are fewer exponents than levels */
         const int exponent = exponent_for(k->base, w);
-        *in = (aoi_wall_layer){.exponent = exponent, .inverse = ldexp(1, -exponent)};
+        *in = (aoi_wall_level){.exponent = exponent, .inverse = ldexp(1, -exponent)};
         for (int a = 0; a < 2; a++) in->low[a] = INFINITY, in->high[a] = -INFINITY;
-        k->layer_count++;
+        k->level_count++;
     }
     if (!walk_wall(&f, file_cell)) {
         (void)walk_wall(&f, unfile_cell);
@@ -224,21 +218,15 @@ bool aoi_wall_cells_add(aoi_memory *m, aoi_wall_cells *k, const aoi_wall *w, uin
     }
     in->longest = more_of(in->longest, length_of(w->a, w->b) * in->inverse);
     in->count++;
-    k->tiny += is_tiny(w);
+    k->underflowing += aoi_products_underflow(w->a, w->b);
     return true;
 }
 
 void aoi_wall_cells_remove(aoi_wall_cells *k, const aoi_wall *w, uint32_t slot) {
-    wall_filing f = {.k = k, .w = w, .slot = slot, .layer = layer_of(k, w)};
+    wall_filing f = {.k = k, .w = w, .slot = slot, .level = level_of(k, w)};
     (void)walk_wall(&f, unfile_cell);
-    k->layers[f.layer].count--;
-    k->tiny -= is_tiny(w);
-}
-
-uint32_t aoi_wall_cells_check(const aoi_wall_cells *k, const aoi_wall *w, uint32_t slot) {
-    wall_filing f = {.k = (aoi_wall_cells *)k, .w = w, .slot = slot, .layer = layer_of(k, w)};
-    if (f.layer < k->layer_count) (void)walk_wall(&f, search_cell);
-    return f.found == f.cells ? f.found : 0;
+    k->levels[f.level].count--;
+    k->underflowing -= aoi_products_underflow(w->a, w->b);
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
@@ -252,26 +240,26 @@ typedef struct line_walk {
 } line_walk;
 
 /* Moves both ends, in cells, to where the line enters and leaves the span, along the axis on which it is longer. */
-static void extend_line(const aoi_wall_layer *layer, double *w, double *t) {
+static void extend_line(const aoi_wall_level *level, double *w, double *t) {
     const int along = fabs(t[1] - w[1]) > fabs(t[0] - w[0]), across = !along;
     const double slope = (t[across] - w[across]) / (t[along] - w[along]);
     double *first = w[along] < t[along] ? w : t, *last = first == w ? t : w;
-    const double down = more_of(first[along] - layer->low[along], 0), up = more_of(layer->high[along] - last[along], 0);
+    const double down = more_of(first[along] - level->low[along], 0), up = more_of(level->high[along] - last[along], 0);
     first[along] -= down, first[across] -= down * slope;
     last[along] += up, last[across] += up * slope;
 }
 
 /* In cells, no end of a wall in a cell on the line is farther than `far` from the line's ends.  Differences of floats
  * have an error of at most 6 * 2^-24 * far, cross products of them 30 * 2^-24 * far^2, sums of three less than 2^-17. */
-AOI_INLINE int walk_layer(const line_walk *l, uint32_t number, bool whole) {
+AOI_INLINE int walk_level(const line_walk *l, uint32_t number, bool whole) {
     const aoi_wall_cells *k = l->k;
-    const aoi_wall_layer *layer = k->layers + number;
-    double w[2] = {l->w[0] * layer->inverse, l->w[1] * layer->inverse};
-    double t[2] = {l->t[0] * layer->inverse, l->t[1] * layer->inverse};
-    if (whole) extend_line(layer, w, t);
+    const aoi_wall_level *level = k->levels + number;
+    double w[2] = {l->w[0] * level->inverse, l->w[1] * level->inverse};
+    double t[2] = {l->t[0] * level->inverse, l->t[1] * level->inverse};
+    if (whole) extend_line(level, w, t);
     const double x = w[0] + FIRST_CELL, y = w[1] + FIRST_CELL, u = t[0] + FIRST_CELL, v = t[1] + FIRST_CELL;
     const double dx = u - x, dy = v - y, ay = fabs(dy); /* dx >= 0: the ends are in order */
-    const double longer = more_of(dx, ay), far = longer + layer->longest + 2;
+    const double longer = more_of(dx, ay), far = longer + level->longest + 2;
     if (!(longer < LONGEST_LINE && x > 0 && y > LONGEST_LINE && u < 2 * FIRST_CELL && y < 2 * FIRST_CELL)) return -1;
     const float fx = (float)dx, fy = (float)dy, within = whole ? INFINITY : (float)(far * far * 0x1p-17);
     uint32_t cx = (uint32_t)x, cy = (uint32_t)y;
@@ -279,7 +267,7 @@ AOI_INLINE int walk_layer(const line_walk *l, uint32_t number, bool whole) {
     const bool up = dy >= 0;
     const uint32_t stepy = up ? 1 : UINT32_MAX, hash_y = up ? HASH_Y : -HASH_Y;
     uint32_t left = ex - cx + (up ? ey - cy : cy - ey);
-    uint32_t hash = cx * HASH_X + cy * HASH_Y + number * HASH_LAYER;
+    uint32_t hash = cx * HASH_X + cy * HASH_Y + number * HASH_LEVEL;
     /* The way to the next column and row, times dx * dy, so that no division is needed. */
     double nextx = (cx + 1 - x) * ay, nexty = (up ? cy + 1 - y : y - cy) * dx;
     if (left > l->most) return -1;
@@ -299,16 +287,16 @@ AOI_INLINE int walk_layer(const line_walk *l, uint32_t number, bool whole) {
 }
 
 static int walk_whole(const line_walk *l, uint32_t number) {
-    return walk_layer(l, number, true);
+    return walk_level(l, number, true);
 }
 
 int aoi_wall_cells_walk(const aoi_wall_cells *k, const double *w, const double *t, bool whole, uint32_t most,
                         aoi_wall_meet *meet, void *ud) {
     const line_walk l = {k, w, t, most, meet, ud};
-    const double length = length_of(w, t);
     int ended = 0;
-    if (k->tiny || length < LEAST_LENGTH) return length > 0 ? -1 : 0; /* one without length is hidden by no wall */
-    for (uint32_t i = 0; i < k->layer_count && !ended; i++)
-        if (k->layers[i].count) ended = whole ? walk_whole(&l, i) : walk_layer(&l, i, false);
+    if (length_of(w, t) == 0) return 0; /* one without length is hidden by no wall */
+    if (k->underflowing || aoi_products_underflow(w, t)) return -1;
+    for (uint32_t i = 0; i < k->level_count && !ended; i++)
+        if (k->levels[i].count) ended = whole ? walk_whole(&l, i) : walk_level(&l, i, false);
     return ended;
 }

@@ -63,8 +63,8 @@ void aoi_walls_part(aoi_walls *k, aoi_wall_changes *c) {
     if (k->listeners) return;
     AOI_FREE_LINES(m, k->records, k->record_cap);
     aoi_wall_cells_free(m, &k->cells);
-    aoi_index_free(m, &k->ids);
-    aoi_index_free(m, &k->slopes);
+    aoi_hash_index_free(m, &k->ids);
+    aoi_hash_index_free(m, &k->slopes);
     aoi_resize(m, k, sizeof *k, 0);
 }
 
@@ -74,7 +74,7 @@ static uint32_t wall_hash(int64_t id) {
 
 uint32_t aoi_wall_slot(const aoi_walls *k, int64_t id) {
     uint32_t at = AOI_SEEK, i, hash = wall_hash(id);
-    while ((i = aoi_index_next(&k->ids, hash, &at)) != AOI_NONE && k->records[i].id != id) {
+    while ((i = aoi_hash_index_next(&k->ids, hash, &at)) != AOI_NONE && k->records[i].id != id) {
     }
     return i;
 }
@@ -101,10 +101,11 @@ static bool changes_ready(aoi_walls *k) {
 }
 
 static void note_change(aoi_walls *k, const aoi_wall *w) {
+    const bool anywhere = aoi_products_underflow(w->a, w->b);
     struct aoi_wall_box box;
     for (int a = 0; a < 2; a++) {
-        box.lo[a] = fmin(w->a[a], w->b[a]);
-        box.hi[a] = fmax(w->a[a], w->b[a]);
+        box.lo[a] = anywhere ? -AOI_FARTHEST : fmin(w->a[a], w->b[a]);
+        box.hi[a] = anywhere ? AOI_FARTHEST : fmax(w->a[a], w->b[a]);
     }
     for (aoi_wall_changes *c = k->listeners; c; c = c->next)
         if (c->wanted) c->boxes[c->count++] = box;
@@ -123,8 +124,8 @@ int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) 
     if (!id) id = k->last_id + 1;
     uint32_t slot = k->free_record != AOI_NONE ? k->free_record : k->record_top, slopes[2];
     if (!AOI_GROW_LINES(k->memory, k->records, k->record_cap, slot + (size_t)1) ||
-        !aoi_index_reserve(k->memory, &k->ids, k->ids.count + (size_t)1) ||
-        !aoi_index_reserve(k->memory, &k->slopes, k->slopes.count + (size_t)2) || !changes_ready(k))
+        !aoi_hash_index_reserve(k->memory, &k->ids, k->ids.count + (size_t)1) ||
+        !aoi_hash_index_reserve(k->memory, &k->slopes, k->slopes.count + (size_t)2) || !changes_ready(k))
         return AOI_ENOMEM;
     aoi_wall_record *r = k->records + slot;
     uint32_t unused = slot == k->record_top ? AOI_NONE : r->next;
@@ -138,8 +139,8 @@ int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) 
     *r = (aoi_wall_record){.w = *wall, .next = AOI_NONE, .live = true, .id = id};
     if (slot == k->record_top) k->record_top++;
     else k->free_record = unused;
-    aoi_index_add(&k->ids, wall_hash(id), slot);
-    for (uint32_t n = wall_slopes(wall, slopes); n;) aoi_index_add(&k->slopes, slopes[--n], slot);
+    aoi_hash_index_add(&k->ids, wall_hash(id), slot);
+    for (uint32_t n = wall_slopes(wall, slopes); n;) aoi_hash_index_add(&k->slopes, slopes[--n], slot);
     k->count++;
     if (id > k->last_id) k->last_id = id;
     if (out) *out = id;
@@ -164,8 +165,8 @@ int aoi_walls_remove(aoi_walls *k, int64_t id) {
     if (!changes_ready(k)) return AOI_ENOMEM;
     aoi_wall_record *r = k->records + slot;
     aoi_wall_cells_remove(&k->cells, &r->w, slot);
-    aoi_index_remove(&k->ids, wall_hash(id), slot);
-    for (uint32_t n = wall_slopes(&r->w, slopes); n;) aoi_index_remove(&k->slopes, slopes[--n], slot);
+    aoi_hash_index_remove(&k->ids, wall_hash(id), slot);
+    for (uint32_t n = wall_slopes(&r->w, slopes); n;) aoi_hash_index_remove(&k->slopes, slopes[--n], slot);
     if (!r->w.open) note_change(k, &r->w);
     r->live = false;
     r->w.open = true; /* so that it hides no pair that still refers to it */
@@ -209,7 +210,7 @@ static bool meet_wall(void *ud, uint32_t slot) {
  * are taken for crossed only if both are slanted, with slopes that differ by less than 2^-23, and collinear. */
 static bool is_along_a_wall(const aoi_walls *k, const double *w, const double *t) {
     uint32_t hash, at = AOI_SEEK;
-    return k->slopes.count && slope_of(w, t, 0, &hash) && aoi_index_next(&k->slopes, hash, &at) != AOI_NONE;
+    return k->slopes.count && slope_of(w, t, 0, &hash) && aoi_hash_index_next(&k->slopes, hash, &at) != AOI_NONE;
 }
 
 static void walk_line(wall_line *l) {
@@ -239,25 +240,4 @@ int64_t aoi_walls_ray(const aoi_walls *k, const double *p, const double *q, doub
         at[a] = l.w[a] + way;
     }
     return k->records[l.found].id;
-}
-
-/* ---- check ------------------------------------------------------------------------------------------------------- */
-
-const char *aoi_walls_check(const aoi_walls *k) {
-    uint32_t walls = 0, filed = 0, layers = 0, slopes = 0, slope[2];
-    for (uint32_t i = 0; i < k->record_top; i++) {
-        const aoi_wall_record *r = k->records + i;
-        if (!r->live) continue;
-        uint32_t cells = aoi_wall_cells_check(&k->cells, &r->w, i);
-        if (!cells) return "a wall is not in the cells that it passes";
-        if (aoi_wall_slot(k, r->id) != i) return "a wall is not found by its id";
-        filed += cells;
-        slopes += wall_slopes(&r->w, slope);
-        walls++;
-    }
-    for (uint32_t i = 0; i < k->cells.layer_count; i++) layers += k->cells.layers[i].count;
-    if (aoi_index_check(&k->ids) || aoi_index_check(&k->slopes)) return "walls are indexed wrongly";
-    if (slopes != k->slopes.count || walls != k->count || layers != walls || filed != k->cells.filed)
-        return "walls are counted wrongly";
-    return NULL;
 }

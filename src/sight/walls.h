@@ -30,8 +30,8 @@ typedef struct aoi_walls {
     int dims;
     aoi_wall_changes *listeners; /* one for each sight */
     int64_t last_id;
-    aoi_index ids;    /* slots by id */
-    aoi_index slopes; /* slots of walls that are parallel to no axis, by the slopes of lines along them */
+    aoi_hash_index ids;    /* slots by id */
+    aoi_hash_index slopes; /* slots of walls that are parallel to no axis, by the slopes of lines along them */
     aoi_wall_record *records;
     uint32_t record_cap, record_top, free_record, count, tuned_for;
     aoi_wall_cells cells;
@@ -49,7 +49,11 @@ int aoi_walls_remove(aoi_walls *k, int64_t id);
 /* The slot of a shut wall that hides t from w, AOI_NONE if none does; `first`, if it is a slot, is tested first. */
 uint32_t aoi_walls_hide(const aoi_walls *k, const double *w, const double *t, uint32_t first);
 int64_t aoi_walls_ray(const aoi_walls *k, const double *p, const double *q, double *at); /* aoi_sight_ray */
-const char *aoi_walls_check(const aoi_walls *k);
+
+/* As records have it: the ends, then the heights. */
+static inline void aoi_wall_values(const aoi_wall *w, double values[6]) {
+    memcpy(values, (double[]){w->a[0], w->a[1], w->b[0], w->b[1], w->z0, w->z1}, 6 * sizeof *values);
+}
 
 /* cross(b - a, p - a) of the rule in aoi_sight.h. */
 static inline double aoi_cross(const double *a, const double *b, const double *p) {

@@ -14,10 +14,9 @@
 #include <string.h>
 
 enum { WIRE_VERSION = 2, WIRE_HEAD = 8, WIRE_MOVES_HEAD = WIRE_HEAD + 8 };
-enum { WIRE_EVENTS = 1, WIRE_MOVES = 2, WIRE_ACK = 4, WIRE_KINDS = 13 };
+enum { WIRE_EVENTS = 1, WIRE_MOVES = 2, WIRE_ACK = 4, WIRE_KINDS = 14 };
 enum { WIRE_ASK = 1 };              /* flag of EVENTS: an ACK is expected */
 enum { WIRE_TICK = 1, WIRE_Z = 2 }; /* flags of MOVES */
-enum { WIRE_QUIET = 1 };            /* flag of LOST */
 
 /* Flags of a group of EVENTS. */
 enum {
@@ -120,6 +119,5 @@ int laoi_push_verdict(lua_State *L, const char *fault);
 void laoi_open_outbox(lua_State *L);
 void laoi_open_post(lua_State *L);
 void laoi_open_inbox(lua_State *L);
-void laoi_open_listener(lua_State *L);
 
 #endif

@@ -47,7 +47,7 @@ static int inbox_gc(lua_State *L) {
     AOI_FREE(&x->memory, x->marks, x->mark_cap);
     AOI_FREE(&x->memory, x->news, x->news_cap);
     AOI_FREE(&x->memory, x->groups, x->group_cap);
-    aoi_index_free(&x->memory, &x->handles);
+    aoi_hash_index_free(&x->memory, &x->handles);
     *x = (inbox){.memory = x->memory, .hash_key = x->hash_key, .free_view = AOI_NONE, .removed_view = AOI_NONE};
     return 0;
 }

@@ -7,27 +7,27 @@ enum { INDEX_FROM = 64 }; /* below, a linear scan of the contiguous ids is faste
 
 inbox_view *laoi_inbox_view(const inbox *x, uint32_t handle) {
     if (!handle) return NULL;
-    for (uint32_t at = AOI_SEEK, v; (v = aoi_index_next(&x->handles, aoi_hash64(handle), &at)) != AOI_NONE;)
+    for (uint32_t at = AOI_SEEK, v; (v = aoi_hash_index_next(&x->handles, aoi_hash64(handle), &at)) != AOI_NONE;)
         if (x->views[v].handle == handle) return x->views + v;
     return NULL;
 }
 
 void laoi_inbox_clear(inbox *x, inbox_view *v) {
     AOI_FREE(&x->memory, v->ids, v->cap);
-    aoi_index_free(&x->memory, &v->index);
+    aoi_hash_index_free(&x->memory, &v->index);
     *v = (inbox_view){0};
 }
 
 void laoi_inbox_remove(inbox *x, inbox_view *v) {
     uint32_t slot = (uint32_t)(v - x->views);
-    aoi_index_remove(&x->handles, aoi_hash64(v->handle), slot);
+    aoi_hash_index_remove(&x->handles, aoi_hash64(v->handle), slot);
     laoi_inbox_clear(x, v);
     v->next = x->removed_view;
     x->removed_view = slot;
 }
 
 inbox_view *laoi_inbox_add(inbox *x, uint32_t handle, uint32_t link) {
-    if (!aoi_index_reserve(&x->memory, &x->handles, (size_t)x->handles.count + 1)) return NULL;
+    if (!aoi_hash_index_reserve(&x->memory, &x->handles, (size_t)x->handles.count + 1)) return NULL;
     uint32_t slot = x->free_view;
     if (slot == AOI_NONE) {
         if (x->view_count == INBOX_SLOTS || !AOI_GROW(&x->memory, x->views, x->view_cap, x->view_count + 1))
@@ -35,7 +35,7 @@ inbox_view *laoi_inbox_add(inbox *x, uint32_t handle, uint32_t link) {
         slot = x->view_count++;
     } else x->free_view = x->views[slot].next;
     x->views[slot] = (inbox_view){.handle = handle, .link = link};
-    aoi_index_add(&x->handles, aoi_hash64(handle), slot);
+    aoi_hash_index_add(&x->handles, aoi_hash64(handle), slot);
     return x->views + slot;
 }
 
@@ -45,7 +45,8 @@ uint32_t laoi_inbox_place(const inbox *x, const inbox_view *v, int64_t id) {
             if (v->ids[i] == id) return i;
         return AOI_NONE;
     }
-    for (uint32_t at = AOI_SEEK, i; (i = aoi_index_next(&v->index, aoi_id_hash(&x->hash_key, id), &at)) != AOI_NONE;)
+    for (uint32_t at = AOI_SEEK, i;
+         (i = aoi_hash_index_next(&v->index, aoi_id_hash(&x->hash_key, id), &at)) != AOI_NONE;)
         if (v->ids[i] == id) return i;
     return AOI_NONE;
 }
@@ -54,8 +55,9 @@ static bool view_grow(inbox *x, inbox_view *v, size_t need) {
     if (!AOI_GROW(&x->memory, v->ids, v->cap, need)) return false;
     if (need < INDEX_FROM) return true;
     bool had = v->index.size != 0;
-    if (!aoi_index_reserve(&x->memory, &v->index, need)) return false;
-    for (uint32_t i = 0; i < v->count && !had; i++) aoi_index_add(&v->index, aoi_id_hash(&x->hash_key, v->ids[i]), i);
+    if (!aoi_hash_index_reserve(&x->memory, &v->index, need)) return false;
+    for (uint32_t i = 0; i < v->count && !had; i++)
+        aoi_hash_index_add(&v->index, aoi_id_hash(&x->hash_key, v->ids[i]), i);
     return true;
 }
 
@@ -66,15 +68,15 @@ static bool view_room(inbox *x, inbox_view *v, uint32_t more) {
 }
 
 static void view_add(const inbox *x, inbox_view *v, int64_t id) {
-    if (v->index.size) aoi_index_add(&v->index, aoi_id_hash(&x->hash_key, id), v->count);
+    if (v->index.size) aoi_hash_index_add(&v->index, aoi_id_hash(&x->hash_key, id), v->count);
     v->ids[v->count++] = id;
 }
 
 static void view_remove(const inbox *x, inbox_view *v, uint32_t i) {
     uint32_t last = --v->count;
     if (v->index.size) {
-        aoi_index_remove(&v->index, aoi_id_hash(&x->hash_key, v->ids[i]), i);
-        if (i != last) aoi_index_replace(&v->index, aoi_id_hash(&x->hash_key, v->ids[last]), last, i);
+        aoi_hash_index_remove(&v->index, aoi_id_hash(&x->hash_key, v->ids[i]), i);
+        if (i != last) aoi_hash_index_replace(&v->index, aoi_id_hash(&x->hash_key, v->ids[last]), last, i);
     }
     v->ids[i] = v->ids[last];
 }
@@ -120,7 +122,7 @@ static bool prepare_views(inbox *x) {
     for (uint32_t i = 0; i < x->group_count; i++) {
         wire_group *g = x->groups + i;
         uint32_t at = AOI_SEEK;
-        g->view = g->handle ? aoi_index_next(&x->handles, aoi_hash64(g->handle), &at) : AOI_NONE;
+        g->view = g->handle ? aoi_hash_index_next(&x->handles, aoi_hash64(g->handle), &at) : AOI_NONE;
         if (g->view != AOI_NONE) AOI_PREFETCH(x->views + g->view);
     }
     for (uint32_t i = 0; i < x->group_count; i++) {
@@ -159,7 +161,7 @@ const char *laoi_inbox_parse(inbox *x, const unsigned char *p, const unsigned ch
         }
         p = read_group(p, end, g, &fault);
         if (!p) return fault;
-        aoi_index_fetch(&x->handles, aoi_hash64(g->handle));
+        aoi_hash_index_fetch(&x->handles, aoi_hash64(g->handle));
         if (owed) owed--;
     }
     if (owed) return "resync cut off";

@@ -41,7 +41,7 @@ typedef struct inbox_view {
     const void *handlers;        /* address of the table's object for the slot */
     int64_t *ids;
     uint32_t cap, count;
-    aoi_index index;
+    aoi_hash_index index;
 } inbox_view;
 
 /* The position of the handler calls in the news, valid while `walking`.  `turn` identifies the walk: a coroutine that
@@ -65,7 +65,7 @@ typedef struct wire_group {
 typedef struct inbox {
     aoi_memory memory;
     inbox_view *views;
-    aoi_index handles;
+    aoi_hash_index handles;
     aoi_hash_key hash_key; /* of ids in views */
     int64_t *news;         /* coordinates as bits of doubles */
     unsigned char *marks;  /* one per id of a view, while a whole view is compared */

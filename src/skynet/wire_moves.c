@@ -31,17 +31,18 @@ static const struct {
     {0, 0, true, false},                   /* there is no kind 0 */
     {WIRE_ASK, 8, false, false},           /* EVENTS */
     {WIRE_TICK | WIRE_Z, 16, false, true}, /* MOVES */
-    {0, 16, false, true},                  /* REFUSED */
+    {0, 8, false, false},                  /* REFUSED */
     {15, 8, true, false},                  /* ACK */
     {0, 8, true, false},                   /* PING */
     {0, 8, false, false},                  /* BYE */
     {WIRE_ASK, 8, false, false},           /* PACKETS */
-    {WIRE_ASK, 28, false, false},          /* BROADCAST */
-    {0, 24, true, false},                  /* TAKEN */
+    {WIRE_ASK, 12, false, false},          /* BROADCAST */
+    {0, 8, false, false},                  /* TAKEN */
     {0, 8, true, false},                   /* GONE */
-    {WIRE_QUIET, 24, false, false},        /* LOST */
-    {0, 12, false, false},                 /* ROUTES */
-    {0, 22, false, false},                 /* RENEWED */
+    {0, 8, false, false},                  /* LOST */
+    {0, 8, false, false},                  /* ROUTES */
+    {0, 8, false, false},                  /* RENEWED */
+    {WIRE_ASK, 12, false, false},          /* CROSSED */
 };
 
 /* Faults of a head by the index of the wrong byte; 4, 5: of the whole message. */
@@ -172,7 +173,7 @@ int laoi_post_moves(lua_State *L) {
 static int wire_check_rows(lua_State *L) {
     int dims = (int)laoi_integer(L, 3) - 1;
     size_t n = laoi_row_count(L, dims, 1);
-    laoi_read_rows(L, dims, 1, n, laoi_newbuffer(L, n * sizeof(aoi_row)));
+    laoi_read_rows(L, dims, 1, 0, n, laoi_newbuffer(L, n * sizeof(aoi_row)));
     return LAOI_INTEGERS(L, (int64_t)n);
 }
 
@@ -190,6 +191,5 @@ int luaopen_aoi_core_wire(lua_State *L) {
     laoi_open_outbox(L);
     laoi_open_post(L);
     laoi_open_inbox(L);
-    laoi_open_listener(L);
     return 1;
 }

@@ -47,7 +47,7 @@ static int outbox_close(lua_State *L) {
     empty_box(o, &o->unrouted);
     for (uint32_t i = 0; i < o->shards; i++) empty_box(o, o->boxes + i);
     AOI_CLEAR(&o->memory, o->bytes, o->byte_cap);
-    aoi_index_free(&o->memory, &o->index);
+    aoi_hash_index_free(&o->memory, &o->index);
     o->closed = true;
     return 0;
 }
@@ -57,7 +57,7 @@ static int outbox_gc(lua_State *L) {
     outbox_close(L);
     AOI_CLEAR(&o->memory, o->boxes, o->shards);
     AOI_CLEAR(&o->memory, o->entries, o->entry_cap);
-    aoi_index_free(&o->memory, &o->by_id);
+    aoi_hash_index_free(&o->memory, &o->by_id);
     o->entry_count = 0;
     o->unused = AOI_NONE;
     return 0;
@@ -69,7 +69,8 @@ static aoi_row *find_unrouted(const outbox *o, uint32_t hash, int64_t id) {
     const outbox_box *b = &o->unrouted;
     for (uint32_t i = 0; b->count < FEW_ROWS && i < b->count; i++)
         if (b->rows[i].id == id) return b->rows + i;
-    for (uint32_t at = AOI_SEEK, v; b->count >= FEW_ROWS && (v = aoi_index_next(&o->index, hash, &at)) != AOI_NONE;)
+    for (uint32_t at = AOI_SEEK, v;
+         b->count >= FEW_ROWS && (v = aoi_hash_index_next(&o->index, hash, &at)) != AOI_NONE;)
         if (b->rows[v].id == id) return b->rows + v;
     return NULL;
 }
@@ -84,7 +85,7 @@ aoi_row *laoi_row_of(const outbox *o, const outbox_entry *e, int64_t id) {
 static bool reserve_unrouted(outbox *o, size_t rows) {
     outbox_box *b = &o->unrouted;
     return AOI_GROW(&o->memory, b->rows, b->cap, b->count + rows) &&
-           (b->count + rows < FEW_ROWS || aoi_index_reserve(&o->memory, &o->index, b->count + rows));
+           (b->count + rows < FEW_ROWS || aoi_hash_index_reserve(&o->memory, &o->index, b->count + rows));
 }
 
 /* Appends a row without a position; its box must have room. */
@@ -108,9 +109,9 @@ static inline bool put_unrouted(outbox *o, int64_t id, const double *pos) {
     if (!row) {
         if (!reserve_unrouted(o, 1)) return false;
         row = add_row(b, id);
-        if (b->count > FEW_ROWS) aoi_index_add(&o->index, hash, b->count - 1);
+        if (b->count > FEW_ROWS) aoi_hash_index_add(&o->index, hash, b->count - 1);
         for (uint32_t i = 0; b->count == FEW_ROWS && i < FEW_ROWS; i++)
-            aoi_index_add(&o->index, aoi_id_hash(&o->hash_key, b->rows[i].id), i);
+            aoi_hash_index_add(&o->index, aoi_id_hash(&o->hash_key, b->rows[i].id), i);
     }
     set_place(o, row, pos);
     return true;
@@ -146,10 +147,10 @@ void laoi_drop_row(outbox *o, uint32_t shard, aoi_row *row) {
     int64_t id = row->id;
     *row = b->rows[last];
     if (shard && at != last) outbox_find(o, row->id)->row = at;
-    if (!shard && b->count == FEW_ROWS) aoi_index_clear(&o->index);
+    if (!shard && b->count == FEW_ROWS) aoi_hash_index_clear(&o->index);
     if (!shard && b->count > FEW_ROWS) {
-        aoi_index_remove(&o->index, aoi_id_hash(&o->hash_key, id), at);
-        if (at != last) aoi_index_replace(&o->index, aoi_id_hash(&o->hash_key, row->id), last, at);
+        aoi_hash_index_remove(&o->index, aoi_id_hash(&o->hash_key, id), at);
+        if (at != last) aoi_hash_index_replace(&o->index, aoi_id_hash(&o->hash_key, row->id), last, at);
     }
     b->count = last;
 }
@@ -169,7 +170,7 @@ static int bad_move(lua_State *L, int i, const char *why, const char *what) {
 }
 
 static int bad_coordinate(lua_State *L, int i) {
-    if (lua_type(L, i) != LUA_TNUMBER) return bad_move(L, i, "number expected, got %s", luaL_typename(L, i));
+    if (lua_type(L, i) != LUA_TNUMBER) return bad_move(L, i, "number expected, got %s", laoi_got(L, i));
     double v = lua_tonumber(L, i);
     if (isfinite(v)) return bad_move(L, i, "number of at most 2^50 either way expected, got %s", laoi_value(L, i));
     return bad_move(L, i, "finite number expected, got %s", isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
@@ -178,8 +179,8 @@ static int bad_coordinate(lua_State *L, int i) {
 static inline int move_arguments(lua_State *L, outbox *o) {
     double pos[3];
     int64_t id;
-    if (lua_type(L, 2) != LUA_TNUMBER) return bad_move(L, 2, "integer expected, got %s", luaL_typename(L, 2));
-    if (!laoi_tointeger(L, 2, &id)) return bad_move(L, 2, "%s", "number has no integer representation");
+    if (lua_type(L, 2) != LUA_TNUMBER) return bad_move(L, 2, "integer expected, got %s", laoi_got(L, 2));
+    if (!laoi_tointeger(L, 2, &id)) return bad_move(L, 2, "number has no integer representation: %s", laoi_value(L, 2));
     for (int a = 0; a < o->dims; a++) {
         pos[a] = lua_type(L, 3 + a) == LUA_TNUMBER ? lua_tonumber(L, 3 + a) : NAN;
         if (!aoi_is_coordinate(pos[a])) return bad_coordinate(L, 3 + a);
@@ -218,7 +219,7 @@ static int outbox_rows(lua_State *L) {
     if (lua_istable(L, 4)) return good_rows(L, o, n);
     if (!reserve_unrouted(o, n)) return laoi_nomemory(L);
     aoi_row *rows = o->unrouted.rows + o->unrouted.count; /* reserved room as a buffer */
-    laoi_read_rows(L, o->dims, 2, n, rows);
+    laoi_read_rows(L, o->dims, 2, 0, n, rows);
     for (size_t k = 0; k < n; k++) {
         aoi_row row = rows[k];
         if (!put_move(o, row.id, row.pos)) return laoi_nomemory(L);
@@ -253,7 +254,7 @@ static void take_message(lua_State *L, outbox *o, outbox_box *b, bool tick) {
     unsigned char *p = wire_put_moves(bytes, &m);
     for (uint32_t i = 0; i < n; i++) p = wire_put_row(p, b->rows[i].id, b->rows[i].pos, b->width, o->dims);
     lua_pushlstring(L, (const char *)bytes, size);
-    if (b == &o->unrouted && n >= FEW_ROWS) aoi_index_clear(&o->index);
+    if (b == &o->unrouted && n >= FEW_ROWS) aoi_hash_index_clear(&o->index);
     b->count = 0;
     b->width = 2;
     o->batches++;

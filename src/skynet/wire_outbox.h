@@ -37,9 +37,9 @@ typedef struct outbox_entry {
 
 typedef struct outbox {
     aoi_memory memory;
-    aoi_index by_id; /* of entries */
+    aoi_hash_index by_id; /* of entries */
     outbox_box unrouted;
-    aoi_index index;       /* of the unrouted rows */
+    aoi_hash_index index;  /* of the unrouted rows */
     aoi_hash_key hash_key; /* of ids */
     unsigned char *bytes;
     uint32_t byte_cap, link;
@@ -63,7 +63,7 @@ void laoi_drop_row(outbox *o, uint32_t shard, aoi_row *row); /* shard 0: an unro
 
 static inline outbox_entry *outbox_find(const outbox *o, int64_t id) {
     uint32_t at = AOI_SEEK, e, hash = aoi_id_hash(&o->hash_key, id);
-    while ((e = aoi_index_next(&o->by_id, hash, &at)) != AOI_NONE)
+    while ((e = aoi_hash_index_next(&o->by_id, hash, &at)) != AOI_NONE)
         if (o->entries[e].id == id) return o->entries + e;
     return NULL;
 }

@@ -18,6 +18,10 @@ static void collect_event(post *p, const laoi_space *b, const aoi_event *ev) {
     post_record *c = p->records + r;
     post_link *k = p->links + c->link;
     if (k->stale || k->space != b) return;
+    if (ev->kind == AOI_CROSS) {
+        p->crossings[p->crossing_count++] = (post_crossing){ev->target, ev->t, c->handle};
+        return;
+    }
     post_chain *chain = c->chains + (ev->kind == AOI_ENTER);
     bool place = c->places && ev->kind == AOI_ENTER;
     if (place) p->places[p->place_count] = place_of(b->core, ev->target);
@@ -62,8 +66,20 @@ static void collect_stale(post *p, const laoi_space *b) {
     p->stale_count = kept;
 }
 
+/* Pushes a list of the crossings: handle, target, t of each. */
+static void push_crossings(lua_State *L, post *p) {
+    lua_newtable(L);
+    for (uint32_t i = 0; i < p->crossing_count; i++) { /* growing the table may run a finalizer */
+        const post_crossing c = p->crossings[i];
+        laoi_set_item(L, -1, 3 * (laoi_index)i + 1, c.handle);
+        laoi_set_item(L, -1, 3 * (laoi_index)i + 2, c.target);
+        laoi_set_numbers(L, -1, 3 * (laoi_index)i + 3, &c.t, 1);
+    }
+}
+
 /* collect(space [, sight]): takes all pending events of the space, also of nodes without a record; runs a tick of the
- * sight and takes its events.  Returns the number of events. */
+ * sight and takes its events.  Returns the number of events, and the crossings among them, if there are any: they are
+ * in no message of events. */
 int laoi_post_collect(lua_State *L) {
     aoi_event chunk[64];
     post *p = laoi_post_self(L);
@@ -76,6 +92,9 @@ int laoi_post_collect(lua_State *L) {
     if (!AOI_GROW(&p->memory, p->events, p->event_cap, p->event_count + all) ||
         (p->place_records && !AOI_GROW(&p->memory, p->places, p->place_cap, p->place_count + all)))
         return laoi_nomemory(L);
+    p->crossing_count = 0;
+    if (b->core->queue.crosses && !AOI_GROW(&p->memory, p->crossings, p->crossing_cap, pending))
+        return laoi_nomemory(L);
     while ((n = aoi_peek(b->core, &cursor, chunk, 64)) > 0)
         for (size_t i = 0; i < n; i++) collect_event(p, b, chunk + i);
     aoi_take_all(b->core);
@@ -86,7 +105,10 @@ int laoi_post_collect(lua_State *L) {
     lua_insert(L, 1); /* the space */
     laoi_gettable(L, 1);
     laoi_forget_freed(L, b, 3);
-    return LAOI_INTEGERS(L, (int64_t)all);
+    laoi_pushinteger(L, (int64_t)all);
+    if (!p->crossing_count) return 1;
+    push_crossings(L, p);
+    return 2;
 }
 
 /* ---- messages ----------------------------------------------------------------------------------------------------- */

@@ -24,12 +24,13 @@ static int post_gc(lua_State *L) {
     AOI_FREE(&m, p->records, p->record_cap);
     AOI_FREE(&m, p->events, p->event_cap);
     AOI_FREE(&m, p->places, p->place_cap);
+    AOI_FREE(&m, p->crossings, p->crossing_cap);
     AOI_FREE(&m, p->touched, p->touched_cap);
     AOI_FREE(&m, p->stale, p->stale_cap);
     AOI_FREE(&m, p->closing, p->closing_cap);
     AOI_FREE(&m, p->bytes, p->byte_cap);
-    aoi_index_free(&m, &p->handles);
-    aoi_index_free(&m, &p->numbers);
+    aoi_hash_index_free(&m, &p->handles);
+    aoi_hash_index_free(&m, &p->numbers);
     *p = (post){.memory = m, .window = 1, .free_subscriber = AOI_NONE, .free_link = AOI_NONE, .free_record = AOI_NONE};
     p->sending = AOI_NONE;
     return 0;
@@ -86,14 +87,15 @@ static int post_bar(lua_State *L) {
 
 uint32_t laoi_record_of_handle(const post *p, int64_t handle) {
     if (handle <= 0 || handle > UINT32_MAX) return AOI_NONE;
-    for (uint32_t at = AOI_SEEK, v; (v = aoi_index_next(&p->handles, aoi_hash64((uint64_t)handle), &at)) != AOI_NONE;)
+    for (uint32_t at = AOI_SEEK, v;
+         (v = aoi_hash_index_next(&p->handles, aoi_hash64((uint64_t)handle), &at)) != AOI_NONE;)
         if (p->records[v].handle == (uint32_t)handle) return v;
     return AOI_NONE;
 }
 
 void laoi_free_record(post *p, uint32_t r) {
     post_record *c = p->records + r;
-    aoi_index_remove(&p->handles, aoi_hash64(c->handle), r);
+    aoi_hash_index_remove(&p->handles, aoi_hash64(c->handle), r);
     if (c->places) p->place_records--;
     c->handle = 0;
     c->next = p->free_record;
@@ -140,7 +142,7 @@ static int post_add(lua_State *L) {
     int64_t watcher = laoi_integer(L, 3), node = laoi_integer(L, 4);
     if (l >= p->link_count || !p->links[l].space) return laoi_argerror(L, 2, "no such link");
     post_link *k = p->links + l;
-    if (!aoi_index_reserve(&p->memory, &p->handles, (size_t)p->handles.count + 1) ||
+    if (!aoi_hash_index_reserve(&p->memory, &p->handles, (size_t)p->handles.count + 1) ||
         !AOI_GROW(&p->memory, p->records, p->record_cap, p->record_count + 1) ||
         !AOI_GROW(&p->memory, p->closing, p->closing_cap, p->record_count + 1))
         return laoi_nomemory(L);
@@ -158,7 +160,7 @@ static int post_add(lua_State *L) {
     if (k->records != AOI_NONE) p->records[k->records].previous = r;
     k->records = r;
     k->count++;
-    aoi_index_add(&p->handles, aoi_hash64(p->handle), r);
+    aoi_hash_index_add(&p->handles, aoi_hash64(p->handle), r);
     return LAOI_INTEGERS(L, p->handle);
 }
 
@@ -209,7 +211,7 @@ void laoi_queue_link(post *p, post_link *k) {
 }
 
 uint32_t laoi_link_of_number(const post *p, uint32_t number, int64_t address) {
-    for (uint32_t at = AOI_SEEK, l; (l = aoi_index_next(&p->numbers, aoi_hash64(number), &at)) != AOI_NONE;)
+    for (uint32_t at = AOI_SEEK, l; (l = aoi_hash_index_next(&p->numbers, aoi_hash64(number), &at)) != AOI_NONE;)
         if (p->links[l].number == number && p->subscribers[p->links[l].subscriber].address == address) return l;
     return AOI_NONE;
 }
@@ -227,7 +229,7 @@ static int post_add_link(lua_State *L) {
     lua_rawseti(L, -2, (laoi_index)l + 1);
     if (!AOI_GROW(&p->memory, p->links, p->link_cap, p->link_count + 1) ||
         !AOI_GROW(&p->memory, p->stale, p->stale_cap, p->link_count + 1) ||
-        !aoi_index_reserve(&p->memory, &p->numbers, (size_t)p->numbers.count + 1))
+        !aoi_hash_index_reserve(&p->memory, &p->numbers, (size_t)p->numbers.count + 1))
         return laoi_nomemory(L);
     post_link *k = p->links + l;
     bool in_stale = l < p->link_count && k->in_stale;
@@ -238,7 +240,7 @@ static int post_add_link(lua_State *L) {
     k->next = u->links;
     if (u->links != AOI_NONE) p->links[u->links].previous = l;
     u->links = l;
-    aoi_index_add(&p->numbers, aoi_hash64(number), l);
+    aoi_hash_index_add(&p->numbers, aoi_hash64(number), l);
     if (u->behind) make_stale(p, k);
     return LAOI_INTEGERS(L, (int64_t)l + 1);
 }
@@ -278,7 +280,7 @@ static int post_unlink(lua_State *L) {
     if (k->previous != AOI_NONE) p->links[k->previous].next = k->next;
     else p->subscribers[k->subscriber].links = k->next;
     if (k->next != AOI_NONE) p->links[k->next].previous = k->previous;
-    aoi_index_remove(&p->numbers, aoi_hash64(k->number), l);
+    aoi_hash_index_remove(&p->numbers, aoi_hash64(k->number), l);
     k->space = NULL;
     k->stale = false;
     k->next = p->free_link;

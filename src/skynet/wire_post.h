@@ -31,6 +31,12 @@ typedef struct post_place {
     double pos[3];
 } post_place;
 
+typedef struct post_crossing { /* of the last collect, which returns them */
+    int64_t target;
+    double t;
+    uint32_t handle;
+} post_crossing;
+
 typedef struct post_chain {
     uint32_t first, last, count;
 } post_chain;
@@ -74,12 +80,14 @@ typedef struct post {
     post_record *records;
     post_event *events;
     post_place *places;
+    post_crossing *crossings;
     uint32_t *touched, *stale, *closing; /* subscribers to be sent to; links; records with events to be collected */
     unsigned char *bytes;
-    aoi_index handles, numbers; /* of records; of links */
-    uint32_t subscriber_cap, link_cap, record_cap, event_cap, place_cap, touched_cap, stale_cap, closing_cap, byte_cap;
+    aoi_hash_index handles, numbers; /* of records; of links */
+    uint32_t subscriber_cap, link_cap, record_cap, event_cap, place_cap, crossing_cap, touched_cap, stale_cap,
+        closing_cap, byte_cap;
     uint32_t subscriber_count, link_count, record_count, event_count, place_count, touched_count, stale_count;
-    uint32_t closing_count, place_records, touched_at, size;
+    uint32_t closing_count, crossing_count, place_records, touched_at, size;
     uint32_t free_subscriber, free_link, free_record, handle;
     uint32_t window, max_message, overruns, resyncs;
     uint32_t ends;    /* length of the message's head and of the groups of ended nodes that follow it directly */

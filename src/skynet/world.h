@@ -48,7 +48,7 @@ typedef struct world_map { /* tiles; immutable once shared: world_tiles.c */
     uint32_t set_count, set_cap;
     uint16_t *members;
     uint32_t member_count, member_cap;
-    aoi_index by_members;
+    aoi_hash_index by_members;
 } world_map;
 
 /* world_new_map makes a private copy of a map; NULL when memory is refused.  The caller drops or shares the copy:
@@ -92,8 +92,8 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 
 /* ---- a shard ----------------------------------------------------------------------------------------------------- */
 
-/* Tags of the sections of a part.  C writes rows up to KIND, Lua the others. */
-enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_ENTER, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 14 };
+/* Tags of the sections of a part. */
+enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_ENTER, WORLD_KIND, WORLD_TAGS };
 
 typedef struct world_row { /* of a part; world_parts.c has what of it rows of a tag have */
     int64_t id;
@@ -186,7 +186,7 @@ static inline bool world_is_own(const world_record *r) { /* real here, and has n
 }
 
 static inline aoi_entity world_handle(const world_router *r, uint32_t slot) {
-    return (aoi_entity){slot, r->space->core->world.entities[slot].generation};
+    return (aoi_entity){slot, r->space->core->records.entities[slot].generation};
 }
 
 /* The mover of an own entity in the coming epoch; NULL: none. */
@@ -221,9 +221,9 @@ int world_push_follows(lua_State *L, world_router *r, const world_record *record
         if (shard != (r)->self && shard != (new_owner))
 
 extern const luaL_Reg world_part_methods[], world_area_methods[], world_announce_methods[], world_follow_methods[],
-    world_query_methods[];                                            /* of a router */
-extern const luaL_Reg world_part_functions[], world_area_functions[]; /* of aoi.core.world */
-void world_open_outbox(lua_State *L);                                 /* adds its functions to the table on top */
+    world_query_methods[];                    /* of a router */
+extern const luaL_Reg world_part_functions[]; /* of aoi.core.world */
+void world_open_outbox(lua_State *L);         /* adds its functions to the table on top */
 void world_open_map(lua_State *L);
 /* Pushes the metatable and, on top, the methods of the objects that the function `maker` of the table at `world` makes;
  * returns the index of the metatable. */

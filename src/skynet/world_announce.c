@@ -12,24 +12,26 @@
  * entities, whatever the map contains. */
 static int r_remap(lua_State *L) {
     world_router *r = world_self(L);
-    const aoi_world *w = &r->space->core->world;
+    const aoi_records *w = &r->space->core->records;
     if (lua_toboolean(L, 2)) r->self = 0;
     for (uint32_t i = 0; i < w->entity_top && i < r->record_cap; i++)
         if (aoi_is_live(w->entities[i].generation) && !world_reroute(r, i)) return laoi_nomemory(L);
     return 0;
 }
 
-/* announce_all(): before close: the epoch sends every own entity as NEAR to its whole audience, whether it moves or not;
- * every ghost is unconfirmed until its owner has confirmed it. */
+/* announce_all([again]): before close: the epoch sends every own entity as NEAR to its whole audience, whether it moves
+ * or not; every ghost is unconfirmed until its owner has confirmed it.  One that is already stays so since that epoch;
+ * again: since this one. */
 static int r_announce_all(lua_State *L) {
     world_router *r = world_self(L);
-    const aoi_world *w = &r->space->core->world;
+    const aoi_records *w = &r->space->core->records;
+    const bool again = lua_toboolean(L, 2);
     r->announces_all = true;
     for (uint32_t i = 0; i < w->entity_top && i < r->record_cap; i++) {
         world_record *record = r->records + i;
         double pos[3] = {0};
         if (!aoi_is_live(w->entities[i].generation)) continue;
-        if (!(record->flags & WORLD_REAL) && !record->unconfirmed) record->unconfirmed = r->epoch;
+        if (!(record->flags & WORLD_REAL) && (again || !record->unconfirmed)) record->unconfirmed = r->epoch;
         const world_mover *mover = world_find_mover(r, i, record);
         if (!world_is_own(record) || (mover && mover->routed)) continue;
         (void)aoi_position(r->space->core, world_handle(r, i), pos);

@@ -3,22 +3,27 @@
 #include "skynet/world.h"
 #include "snapshot/snapshot.h"
 
-static const char *area_from(const char *bytes, size_t size, int dims, laoi_area_arg *a) {
+/* Leaves room for as many corners as there may be, or nothing, on the stack. */
+static const char *area_from(lua_State *L, const char *bytes, size_t size, int dims, laoi_area_arg *a) {
     aoi_bytes in = {.at = (const unsigned char *)bytes, .end = (const unsigned char *)bytes + size};
-    const char *fault = aoi_get_area(&in, dims, a->points, &a->area);
+    aoi_outline o = {.point_cap = 2 * AOI_MOST_CORNERS, .end_cap = AOI_MOST_CORNERS / 3};
+    a->area.corners = size / 16 < AOI_MOST_CORNERS ? (int)(size / 16) : AOI_MOST_CORNERS;
+    a->area.rings = a->area.corners / 3;
+    (void)laoi_outline_room(L, a, &o.points, &o.ends); /* nor more than its caps: each corner has 16 bytes */
+    const char *fault = aoi_get_area(&in, dims, &o, &a->area);
     return fault || (in.at == in.end && aoi_bytes_good(&in)) ? fault : "an area of the wrong length";
 }
 
 static void check_area(lua_State *L, int i, int dims, laoi_area_arg *out) {
     size_t size;
     const char *bytes = luaL_checklstring(L, i, &size);
-    const char *fault = area_from(bytes, size, dims, out);
+    const char *fault = area_from(L, bytes, size, dims, out);
     if (fault) laoi_argerror(L, i, "%s", fault);
 }
 
 /* ---- areas from and to Lua --------------------------------------------------------------------------------------- */
 
-/* The largest distance in the plane of a target in the area, its keep or margin included. */
+/* The largest distance in the plane of a target in the area, its keep or margin included, on an axis. */
 static double reach_of(const aoi_area *a) {
     double most = a->radius;
     if (a->shape == AOI_BOX) most = a->extents[0] > a->extents[1] ? a->extents[0] : a->extents[1];
@@ -28,7 +33,7 @@ static double reach_of(const aoi_area *a) {
             if (fabs(a->points[i]) > most) most = fabs(a->points[i]);
     }
     most += a->margin;
-    return a->keep > most ? a->keep : most;
+    return (a->keep > most ? a->keep : most) + fmax(fabs(a->offset[0]), fabs(a->offset[1]));
 }
 
 static int push_checked(lua_State *L, const world_router *r, int i, const aoi_area *a, double reach) {
@@ -36,8 +41,10 @@ static int push_checked(lua_State *L, const world_router *r, int i, const aoi_ar
     if (fault) return laoi_argerror(L, i, "%s", fault);
     if (reach_of(a) > reach)
         return laoi_argerror(L, i, "it reaches %f, more than the world's reach of %f", reach_of(a), reach);
-    unsigned char bytes[AOI_AREA_ROOM];
-    size_t size = (size_t)(aoi_put_area(bytes, r->space->dims, a) - bytes);
+    unsigned char few[AOI_AREA_ROOM + 16 * LAOI_FEW_CORNERS];
+    const size_t room = aoi_area_room(a);
+    unsigned char *bytes = room <= sizeof few ? few : laoi_newbuffer(L, room);
+    size_t size = (size_t)(aoi_put_whole_area(bytes, r->space->dims, a) - bytes);
     lua_pushlstring(L, (const char *)bytes, size);
     return 1;
 }
@@ -193,19 +200,7 @@ static int r_set(lua_State *L) {
     return laoi_done(L, aoi_set_area(r->space->core, node, &a.area));
 }
 
-/* check_area(bytes, dimensions): true; or nil and a reason. */
-static int l_check_area(lua_State *L) {
-    laoi_area_arg a;
-    size_t size;
-    const char *bytes = luaL_checklstring(L, 1, &size);
-    int64_t dims = laoi_integer(L, 2);
-    if (dims != 2 && dims != 3) return laoi_argerror(L, 2, "2 or 3 expected");
-    return laoi_push_verdict(L, area_from(bytes, size, (int)dims, &a));
-}
-
 const luaL_Reg world_area_methods[] = {
     {"pack", r_pack}, {"unpack", r_unpack}, {"seen", r_seen}, {"adopt", r_adopt},
     {"drop", r_drop}, {"set", r_set},       {NULL, NULL},
 };
-
-const luaL_Reg world_area_functions[] = {{"check_area", l_check_area}, {NULL, NULL}};

@@ -7,7 +7,7 @@ enum { IN_FLIGHT = UINT16_MAX }; /* messages after which a row has arrived, thou
 
 static void free_if_unknown(outbox *o, outbox_entry *e) {
     if (e->own || e->shard) return;
-    aoi_index_remove(&o->by_id, aoi_id_hash(&o->hash_key, e->id), (uint32_t)(e - o->entries));
+    aoi_hash_index_remove(&o->by_id, aoi_id_hash(&o->hash_key, e->id), (uint32_t)(e - o->entries));
     *e = (outbox_entry){.row = o->unused};
     o->unused = (uint32_t)(e - o->entries);
 }
@@ -29,7 +29,7 @@ static uint32_t free_foreign(outbox *o) {
 
 static outbox_entry *new_entry(outbox *o, int64_t id) {
     const bool full = o->unused == AOI_NONE && o->entry_count == o->entry_cap;
-    if (!aoi_index_reserve(&o->memory, &o->by_id, o->by_id.count + (size_t)1)) return NULL;
+    if (!aoi_hash_index_reserve(&o->memory, &o->by_id, o->by_id.count + (size_t)1)) return NULL;
     if (full && free_foreign(o) <= o->entry_count / 2 /* otherwise the next time would be soon */
         && !AOI_GROW(&o->memory, o->entries, o->entry_cap, o->entry_count + (size_t)1))
         return NULL;
@@ -37,7 +37,7 @@ static outbox_entry *new_entry(outbox *o, int64_t id) {
     if (e != AOI_NONE) o->unused = o->entries[e].row;
     else e = o->entry_count++;
     o->entries[e] = (outbox_entry){.id = id, .moved = (uint32_t)o->batches};
-    aoi_index_add(&o->by_id, aoi_id_hash(&o->hash_key, id), e);
+    aoi_hash_index_add(&o->by_id, aoi_id_hash(&o->hash_key, id), e);
     return o->entries + e;
 }
 
@@ -244,6 +244,5 @@ void world_open_outbox(lua_State *L) {
     lua_pushvalue(L, world);
     laoi_set_functions(L, meta, functions);
     laoi_set_functions(L, meta, world_part_functions);
-    laoi_set_functions(L, meta, world_area_functions);
     lua_settop(L, world);
 }

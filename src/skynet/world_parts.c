@@ -1,6 +1,6 @@
-/* world_parts.c - parts: the data of an epoch from one shard for another, sections of rows.
+/* world_parts.c - the router's part of the data of an epoch from one shard for another: rows of positions.
  *
- *   part      u8 version (1), u8 kind (3), u8 bytes of an id (4 or 8), u8 dimensions, then sections by ascending tag
+ *   part      u8 bytes of an id (4 or 8), then sections
  *   section   u8 tag, u32 rows, u32 bytes, the rows
  *
  *   tag       row                                      meaning for the receiver
@@ -10,13 +10,12 @@
  *   4 GONE    id                                       the entity has left the world
  *   5 ENTER   as NEAR                                  the entity has entered the world
  *   6 KIND    id, i64 kind                             the entity has a new kind
- *   7 to 13   written and read in Lua, with the same section heads
  *
- * check_part accepts any bytes and raises no errors.  The other functions are for parts that it has accepted. */
+ * What else goes to the shard, and the bytes around: lua/aoi/skynet/world/epoch.lua. */
 #include "base/crc32.h"
 #include "skynet/world.h"
 
-enum { PART_HEAD = 4, SECTION_HEAD = 9 };
+enum { PART_HEAD = 1, SECTION_HEAD = 9 };
 
 /* What rows of a tag have behind the id, in this order. */
 enum { HAS_LIFE = 1, HAS_KIND = 2, HAS_POSITION = 4 };
@@ -60,10 +59,7 @@ static int r_part(lua_State *L) {
     for (int tag = 1; tag < WORLD_TAGS; tag++) size += out[tag].size ? SECTION_HEAD + (size_t)out[tag].size : 0;
     if (!size) return 0;
     unsigned char *bytes = laoi_newbuffer(L, size + PART_HEAD), *at = bytes + PART_HEAD;
-    bytes[0] = 1;
-    bytes[1] = 3;
-    bytes[2] = (unsigned char)r->width;
-    bytes[3] = (unsigned char)r->space->dims;
+    bytes[0] = (unsigned char)r->width;
     for (int tag = 1; tag < WORLD_TAGS; tag++) {
         if (!out[tag].size) continue;
         at[0] = (unsigned char)tag;
@@ -85,17 +81,6 @@ typedef struct section {
     const unsigned char *at;
 } section;
 
-/* Reads the next section of a part; false at its end, or if it is cut. */
-static bool next_section(aoi_bytes *part, section *s) {
-    if (part->at == part->end) return false;
-    s->tag = (int)aoi_get_bytes(part, 1);
-    s->rows = (size_t)aoi_get_bytes(part, 4);
-    s->size = (size_t)aoi_get_bytes(part, 4);
-    s->at = part->at;
-    aoi_skip_bytes(part, s->size);
-    return !part->cut;
-}
-
 /* Reads a row; pos: three numbers, in which its position is stored. */
 AOI_INLINE world_row read_row(const unsigned char *at, int tag, int width, int dims, double *pos) {
     world_row row = {.id = wire_get_id(at, width), .pos = pos};
@@ -107,55 +92,16 @@ AOI_INLINE world_row read_row(const unsigned char *at, int tag, int width, int d
     return row;
 }
 
-static const char *part_section_fault(const section *s, int width, int dims) {
-    if (s->tag >= WORLD_TAGS) return NULL;
-    const size_t size = row_size(s->tag, width, dims);
-    if (s->size % size || s->size / size != s->rows) return "wrong length of a section";
-    for (size_t i = 1; i <= s->rows && row_fields[s->tag] & HAS_POSITION; i++)
-        for (int a = 1; a <= dims; a++)
-            if (!aoi_is_coordinate(aoi_peek_double(s->at + i * size - 8 * a))) return "an impossible coordinate";
-    return NULL;
-}
-
-static const char *part_head_fault(const unsigned char *bytes, size_t size, int dims) {
-    if (size < PART_HEAD) return "cut off";
-    if (bytes[0] != 1 || bytes[1] != 3) return "no part of version 1";
-    if (bytes[2] != 4 && bytes[2] != 8) return "impossible width of ids";
-    return bytes[3] != dims ? "wrong dimensions" : NULL;
-}
-
-/* check_part(bytes, dimensions): true, or nil and a reason. */
-static int l_check_part(lua_State *L) {
-    size_t size;
-    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
-    int dims = (int)laoi_integer(L, 2), last = 0;
-    const char *fault = dims == 2 || dims == 3 ? part_head_fault(bytes, size, dims) : "wrong dimensions";
-    section s;
-    if (fault) return laoi_push_verdict(L, fault);
-    aoi_bytes in = {.at = bytes + PART_HEAD, .end = bytes + size};
-    for (; !fault && next_section(&in, &s); last = s.tag)
-        fault = s.tag <= last || s.tag >= WORLD_MOST_TAGS ? "sections out of order"
-                                                          : part_section_fault(&s, bytes[2], dims);
-    return laoi_push_verdict(L, in.cut ? "section cut off" : fault);
-}
-
+/* Finds the section of a tag; false: the part has none. */
 static bool find_section(const unsigned char *bytes, size_t size, int tag, section *s) {
-    aoi_bytes in = {.at = bytes + PART_HEAD, .end = bytes + size};
-    if (size < PART_HEAD) return false;
-    while (next_section(&in, s))
+    /* cppcheck-suppress ctuuninitvar ; it is set before it is read */
+    for (const unsigned char *at = bytes + PART_HEAD; at < bytes + size; at = s->at + s->size) {
+        *s = (section){.tag = at[0], .at = at + SECTION_HEAD};
+        s->rows = (size_t)aoi_peek_bytes(at + 1, 4);
+        s->size = (size_t)aoi_peek_bytes(at + 5, 4);
         if (s->tag == tag) return true;
+    }
     return false;
-}
-
-/* section(bytes, tag): the rows as a string, and their number; nothing if the part has no such section. */
-static int l_section(lua_State *L) {
-    size_t size;
-    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
-    section s;
-    if (!find_section(bytes, size, (int)laoi_integer(L, 2), &s)) return 0;
-    lua_pushlstring(L, (const char *)s.at, s.size);
-    laoi_pushinteger(L, (int64_t)s.rows);
-    return 2;
 }
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
@@ -220,7 +166,7 @@ static int r_apply(lua_State *L) {
     const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 3, &size);
     section s;
     if (tag < 1 || tag >= WORLD_TAGS || !find_section(bytes, size, tag, &s)) return 0;
-    const int width = bytes[2];
+    const int width = bytes[0];
     const size_t each = row_size(tag, width, dims);
     const aoi_space *core = r->space->core;
     double pos[3] = {0};
@@ -228,7 +174,7 @@ static int r_apply(lua_State *L) {
     for (size_t i = 0; i < s.rows; i++, s.at += each) {
         if (i + ROWS_FETCHED < s.rows) {
             const int64_t ahead = wire_get_id(s.at + ROWS_FETCHED * each, width);
-            aoi_index_fetch(&core->ids, aoi_id_hash(&core->world.hash_key, ahead));
+            aoi_hash_index_fetch(&core->ids, aoi_id_hash(&core->records.hash_key, ahead));
         }
         const world_row row = read_row(s.at, tag, width, dims, pos);
         if (tag == WORLD_NEAR || tag == WORLD_ENTER) apply_enter(L, r, &row);
@@ -251,7 +197,7 @@ static int r_apply_moves(lua_State *L) {
 /* closed_rows(epoch): the moves that apply_moves would apply, as MOVES of client 0, batch `epoch`. */
 static int r_closed_rows(lua_State *L) {
     world_router *r = world_self(L);
-    const aoi_entity_record *entities = r->space->core->world.entities;
+    const aoi_entity_record *entities = r->space->core->records.entities;
     wire_moves m = {.dims = r->space->dims, .width = 8, .batch = (uint32_t)laoi_integer(L, 2)};
     unsigned char *bytes = laoi_newbuffer(L, wire_moves_size(r->closed_count, m.width, m.dims));
     unsigned char *at = bytes + WIRE_MOVES_HEAD;
@@ -277,5 +223,4 @@ const luaL_Reg world_part_methods[] = {
     {"part", r_part}, {"apply", r_apply}, {"apply_moves", r_apply_moves}, {"closed_rows", r_closed_rows}, {NULL, NULL},
 };
 
-const luaL_Reg world_part_functions[] = {
-    {"check_part", l_check_part}, {"section", l_section}, {"crc32", l_crc32}, {NULL, NULL}};
+const luaL_Reg world_part_functions[] = {{"crc32", l_crc32}, {NULL, NULL}};

@@ -24,7 +24,7 @@ static int r_life(lua_State *L) {
 /* counts(): reals, ghosts; totals of rows written of MOVE, NEAR, FAR. */
 static int r_counts(lua_State *L) {
     world_router *r = world_self(L);
-    const aoi_world *w = &r->space->core->world;
+    const aoi_records *w = &r->space->core->records;
     int64_t reals = 0, ghosts = 0;
     for (uint32_t i = 0; i < w->entity_top; i++) {
         if (!aoi_is_live(w->entities[i].generation)) continue;
@@ -57,8 +57,8 @@ static int r_ids(lua_State *L) {
     const int64_t epoch = what == UNCONFIRMED ? laoi_integer(L, 3) : 0;
     int64_t n = 0;
     lua_newtable(L); /* may run a finalizer, which may close the space */
-    for (uint32_t i = 0; r->space->core && i < r->space->core->world.entity_top && i < r->record_cap; i++) {
-        const aoi_entity_record *e = r->space->core->world.entities + i;
+    for (uint32_t i = 0; r->space->core && i < r->space->core->records.entity_top && i < r->record_cap; i++) {
+        const aoi_entity_record *e = r->space->core->records.entities + i;
         if (!aoi_is_live(e->generation) || !matches_question(r, i, what, epoch)) continue;
         laoi_set_item(L, -1, (laoi_index)++n, e->id);
     }

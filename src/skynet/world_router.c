@@ -70,7 +70,7 @@ bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags) {
     uint32_t audience = world_audience(r->map, pos);
     world_drop_follows(r, r->records + slot);
     r->records[slot] = (world_record){.life = life, .audience = audience, .flags = flags};
-    r->width = wire_width(r->space->core->world.entities[slot].id, r->width);
+    r->width = wire_width(r->space->core->records.entities[slot].id, r->width);
     return true;
 }
 
@@ -224,13 +224,13 @@ static int r_read(lua_State *L) {
     lua_settop(L, 3);
     lua_newtable(L);
     if (!reserve_movers(r, m.count)) return laoi_nomemory(L);
-    const aoi_index *ids = &r->space->core->ids;
+    const aoi_hash_index *ids = &r->space->core->ids;
     for (size_t i = 0; i < m.count; i++) {
         world_record *record;
         double pos[3] = {0};
         if (i + ROWS_AHEAD < m.count) {
             int64_t ahead = wire_get_id(m.rows + (i + ROWS_AHEAD) * m.row, m.width);
-            aoi_index_fetch(ids, aoi_id_hash(&r->space->core->world.hash_key, ahead));
+            aoi_hash_index_fetch(ids, aoi_id_hash(&r->space->core->records.hash_key, ahead));
         }
         int64_t id = wire_get_row(&m, i, pos);
         bool good = aoi_is_place(r->space->core, pos);
@@ -256,7 +256,7 @@ static int r_read(lua_State *L) {
 
 bool world_write_near(world_router *r, uint32_t slot, uint32_t shard, const double *pos) {
     const world_record *record = r->records + slot;
-    const int64_t id = r->space->core->world.entities[slot].id;
+    const int64_t id = r->space->core->records.entities[slot].id;
     if (record->flags & WORLD_TRAITS) {
         if (!AOI_GROW(&r->memory, r->wholes, r->whole_cap, r->whole_count + (size_t)1)) return false;
         r->wholes[r->whole_count++] = (world_whole){id, shard};
@@ -269,7 +269,7 @@ bool world_write_near(world_router *r, uint32_t slot, uint32_t shard, const doub
  * shards in one of them, followers included; none for this shard and for new_owner. */
 static bool write_transition(world_router *r, uint32_t slot, uint32_t was, uint32_t is, uint32_t new_owner,
                              const double *pos) {
-    const aoi_entity_record *e = r->space->core->world.entities + slot;
+    const aoi_entity_record *e = r->space->core->records.entities + slot;
     world_record *record = r->records + slot;
     world_members old = world_audience_of(r, record, was, WORLD_WAS), new = world_audience_of(r, record, is, WORLD_IS);
     const world_row row = {.id = e->id, .pos = pos};
@@ -320,7 +320,7 @@ static void prefetch_routed(const world_router *r, uint32_t i) {
     uint32_t slot = r->closed[r->routed[i + (left < ROUTED_AHEAD ? left : ROUTED_AHEAD)]].slot;
     if (slot == AOI_NONE) return;
     AOI_PREFETCH(r->records + slot);
-    AOI_PREFETCH(r->space->core->world.entities + slot);
+    AOI_PREFETCH(r->space->core->records.entities + slot);
 }
 
 /* close(): closes the coming epoch and writes the rows of its moves.  Returns a flat list `id, shard, x, y [, z]` of
@@ -339,7 +339,7 @@ static int r_close(lua_State *L) {
         if (m->slot == AOI_NONE) continue;
         if (!route(r, m, &handed)) return laoi_nomemory(L);
         if (!handed) continue;
-        laoi_set_item(L, 2, ++n, r->space->core->world.entities[m->slot].id);
+        laoi_set_item(L, 2, ++n, r->space->core->records.entities[m->slot].id);
         laoi_set_item(L, 2, ++n, world_owner(r->map, m->pos));
         laoi_set_numbers(L, 2, n + 1, m->pos, dims);
         n += dims;
@@ -398,7 +398,7 @@ static int write_audience(lua_State *L, int tag, int when, uint32_t new_owner, i
     uint32_t slot;
     const world_record *record = entity_arg(L, r, &slot);
     world_members all = world_audience_of(r, record, record->audience, when);
-    const world_row row = {.id = r->space->core->world.entities[slot].id, .kind = (uint64_t)kind};
+    const world_row row = {.id = r->space->core->records.entities[slot].id, .kind = (uint64_t)kind};
     FOR_OTHERS(r, all, new_owner, shard) if (!world_write(r, shard, tag, &row)) return laoi_nomemory(L);
     return 0;
 }

@@ -50,15 +50,15 @@ static uint32_t intern_set(world_map *m, uint32_t count) {
     uint64_t key = count;
     for (uint32_t i = 0; i < count; i++) key = key * UINT64_C(1099511628211) + members[i];
     uint32_t hash = aoi_hash64(key), at = AOI_SEEK, s;
-    while ((s = aoi_index_next(&m->by_members, hash, &at)) != AOI_NONE)
+    while ((s = aoi_hash_index_next(&m->by_members, hash, &at)) != AOI_NONE)
         if (m->sets[s].count == count && !memcmp(m->members + m->sets[s].first, members, count * sizeof *members))
             return s;
     if (!AOI_GROW(&memory, m->sets, m->set_cap, m->set_count + (size_t)1) ||
-        !aoi_index_reserve(&memory, &m->by_members, m->set_count + (size_t)1))
+        !aoi_hash_index_reserve(&memory, &m->by_members, m->set_count + (size_t)1))
         return AOI_NONE;
     m->sets[m->set_count] = (world_set){m->member_count, count};
     m->member_count += count;
-    aoi_index_add(&m->by_members, hash, m->set_count);
+    aoi_hash_index_add(&m->by_members, hash, m->set_count);
     return m->set_count++;
 }
 
@@ -153,7 +153,7 @@ void world_drop_map(world_map *m) {
     AOI_FREE(&memory, m->audience, tiles);
     AOI_FREE(&memory, m->sets, m->set_cap);
     AOI_FREE(&memory, m->members, m->member_cap);
-    aoi_index_free(&memory, &m->by_members);
+    aoi_hash_index_free(&memory, &m->by_members);
     aoi_resize(&memory, m, sizeof *m, 0);
 }
 

@@ -1,23 +1,31 @@
-/* load.c - loads a space from bytes; see snapshot.h.
+/* load.c - loads a space from the records of its state; see snapshot.h.
  *
- * Accepts exactly the bytes that aoi_save would write: numbers must have their shortest form, lists their order.  In
- * the new space the slots of entities and nodes are their indices in the lists, so that no ids are looked up.  No pairs
- * are evaluated: what nodes see follows from positions and kept pairs. */
+ * No pair is evaluated: there is no node yet where entities enter, and what nodes see follows from positions and kept
+ * pairs.  At the end the space is saved, and must give the bytes that were loaded: records
+ * in another order, twice, or spelled in another way are refused by that. */
 #include <stdlib.h>
 
-#include "core/state_hook.h"
 #include "snapshot/snapshot.h"
 
+enum { LOOKS = 3, SIGHTS = 12, WANTS_CROSSINGS = 128 }; /* stages of a state; the records of sights are the last one */
+
 typedef struct loader {
-    aoi_bytes in;
+    aoi_output again; /* first: hand_over receives its address; compares with the bytes from `at` on */
+    const unsigned char *at, *end;
+    bool differs;
     const aoi_load_options *o;
     aoi_space *s;
     const char *fault; /* the first one */
     bool no_memory;
-    unsigned flags; /* of the head */
-    uint32_t nodes, gone;
-    int64_t *seen; /* pairs of events */
-    uint32_t seen_cap;
+    int64_t last_id; /* of slot_of */
+    uint32_t last_slot;
+    int stage;            /* of the last record; they do not go back */
+    const char *engine;   /* these two as the bytes say */
+    uint8_t *nodes;       /* AOI_AS_SILENT ... by slot; WANTS_CROSSINGS: the host does */
+    aoi_candidate *slack; /* kept pairs of sectors that are not between borders here */
+    uint32_t node_cap, slack_cap, slack_count;
+    aoi_record record;
+    unsigned char buffer[8192 + AOI_VARINT_ROOM];
 } loader;
 
 /* The functions of this file return whether to continue. */
@@ -31,9 +39,9 @@ static bool lacks_memory(loader *l) {
     return false;
 }
 
-static bool is_good(loader *l) {
-    if (l->in.cut) return fail(l, "it is cut off");
-    return l->in.padded ? fail(l, "a number is spelled too long") : true;
+/* Whether a call has succeeded. */
+static bool made(loader *l, int result, const char *fault) {
+    return result == AOI_OK || (result == AOI_ENOMEM ? lacks_memory(l) : fail(l, fault));
 }
 
 /* ---- head --------------------------------------------------------------------------------------------------------- */
@@ -45,134 +53,46 @@ static const char *known_engine(const unsigned char *name, unsigned length) {
     return known;
 }
 
-static bool load_head(loader *l) {
-    aoi_bytes *in = &l->in;
-    if (in->end - in->at < 8 || memcmp(in->at, AOI_SNAPSHOT_MAGIC, 4) != 0)
-        return fail(l, "it does not begin as a snapshot does");
-    const unsigned char *head = in->at;
-    if (head[4] != AOI_SNAPSHOT_VERSION) return fail(l, "it is of a version that this library does not read");
-    if (head[5] != 2 && head[5] != 3) return fail(l, "dimensions are neither 2 nor 3");
-    if (head[6] & ~(AOI_SNAPSHOT_DEFERRED | AOI_SNAPSHOT_CARRIED | AOI_SNAPSHOT_LOOKS | AOI_SNAPSHOT_STATES |
-                    AOI_SNAPSHOT_SIGHTS))
-        return fail(l, "an unknown flag is set");
-    l->flags = head[6];
-    in->at += 8;
-    if (in->end - in->at < head[7]) return fail(l, "it is cut off");
-    const char *engine = known_engine(in->at, head[7]);
-    in->at += head[7];
-    aoi_options o = {.engine = l->o->engine ? l->o->engine : engine,
-                     .dimensions = head[5],
+static bool load_head(loader *l, aoi_bytes *in) {
+    const int dims = (int)aoi_get_byte(in);
+    const unsigned deferred = aoi_get_byte(in), length = aoi_get_byte(in);
+    const unsigned char *name = in->at;
+    aoi_skip_bytes(in, length);
+    l->engine = in->cut ? NULL : known_engine(name, length);
+    aoi_options o = {.engine = l->o->engine ? l->o->engine : l->engine,
+                     .dimensions = dims,
                      .cell = aoi_get_double(in),
-                     .deferred = (head[6] & AOI_SNAPSHOT_DEFERRED) != 0,
+                     .deferred = deferred != 0,
                      .alloc = l->o->alloc,
                      .alloc_ud = l->o->alloc_ud};
-    uint64_t taken = aoi_get_varint(in);
-    if (!engine) return fail(l, "it is of an engine that this library does not have");
-    if (!is_good(l)) return false;
+    const uint64_t taken = aoi_get_varint(in), count = aoi_get_varint(in);
+    if (in->cut) return fail(l, "it is cut off");
+    if (dims != 2 && dims != 3) return fail(l, "dimensions are neither 2 nor 3");
+    if (!l->engine) return fail(l, "it is of an engine that this library does not have");
     if (!(o.cell >= 0)) return fail(l, "the cell size is negative or nan");
+    if (count > AOI_MOST_ENTITIES || count > (uint64_t)(in->end - in->at)) return fail(l, "it has too many entities");
     int result = aoi_open(&o, &l->s);
     if (result == AOI_EVALUE) return fail(l, "there is no engine of that name to load it into");
     if (result != AOI_OK) return lacks_memory(l);
+    aoi_records *r = &l->s->records;
     l->s->taken = taken;
-    return aoi_grid_begin_watch(&l->s->index.grid) || lacks_memory(l); /* while it is empty */
+    return (aoi_grid_begin_watch(&l->s->index.grid) && /* while it is empty */
+            AOI_GROW_LINES(&r->memory, r->entities, r->entity_cap, (size_t)count) &&
+            aoi_hash_index_reserve(&r->memory, &l->s->ids, (size_t)(count + count / 2))) ||
+           lacks_memory(l);
 }
 
-/* ---- entities and nodes -------------------------------------------------------------------------------------------- */
-
-static bool load_entities(loader *l) {
-    aoi_world *w = &l->s->world;
-    aoi_bytes *in = &l->in;
-    uint64_t count = aoi_get_count(in, 2 + 8 * (size_t)w->dims);
-    uint64_t id = 0;
-    if (count > AOI_MOST_ENTITIES) return fail(l, "it has too many entities");
-    if (!AOI_GROW_LINES(&w->memory, w->entities, w->entity_cap, (size_t)count) ||
-        !aoi_index_reserve(&w->memory, &l->s->ids, (size_t)(count + count / 2)))
-        return lacks_memory(l);
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t last = id;
-        id = i ? id + aoi_get_varint(in) : (uint64_t)aoi_get_signed(in);
-        uint64_t kind = aoi_get_varint(in);
-        double pos[3] = {0};
-        for (int a = 0; a < w->dims; a++) pos[a] = aoi_get_double(in);
-        if (!is_good(l)) return false;
-        if (i && (int64_t)id <= (int64_t)last) return fail(l, "ids of entities do not rise");
-        if (!aoi_is_place(l->s, pos)) return fail(l, "a coordinate is nan or beyond 2^50");
-        uint32_t e = aoi_new_entity(l->s, (int64_t)id, pos, kind);
-        if (e == AOI_NONE || !aoi_broad_enter(&l->s->index, e)) return lacks_memory(l);
-    }
-    return is_good(l);
+/* No node is there yet that might see it. */
+static bool load_entity(loader *l, aoi_record *r) {
+    aoi_space *s = l->s;
+    const aoi_records *w = &s->records;
+    if (w->entity_count && r->id <= w->entities[w->entity_count - 1].id) return fail(l, "ids of entities do not rise");
+    if (!aoi_is_place(s, r->values)) return fail(l, "a coordinate is nan or beyond 2^50");
+    const uint32_t e = aoi_new_entity(s, r->id, r->values, r->bits);
+    return (e != AOI_NONE && aoi_broad_enter(&s->index, e)) || lacks_memory(l);
 }
 
-static bool load_carried(loader *l) {
-    const aoi_world *w = &l->s->world;
-    if (!(l->flags & AOI_SNAPSHOT_CARRIED)) return true;
-    uint64_t count = aoi_get_count(&l->in, 2 + 8 * (size_t)w->dims), entity = 0;
-    if (!count) return fail(l, "nothing is carried");
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t gap = aoi_get_varint(&l->in), carrier = aoi_get_varint(&l->in);
-        double offset[3] = {0};
-        for (int a = 0; a < w->dims; a++) offset[a] = aoi_get_double(&l->in);
-        if (!is_good(l)) return false;
-        if (gap >= w->entity_count - entity || (i && !gap) || carrier >= w->entity_count)
-            return fail(l, "a passenger or its carrier is no entity");
-        entity += gap;
-        int result = aoi_restore_seat(l->s, (uint32_t)entity, (uint32_t)carrier, offset);
-        if (result == AOI_ENOMEM) return lacks_memory(l);
-        if (result != AOI_OK) return fail(l, "a passenger is not where its carrier is");
-    }
-    return is_good(l);
-}
-
-static bool load_looks(loader *l) {
-    const aoi_world *w = &l->s->world;
-    if (!(l->flags & AOI_SNAPSHOT_LOOKS)) return true;
-    uint64_t count = aoi_get_count(&l->in, 10), entity = 0;
-    if (!count) return fail(l, "nothing has layers or an extent");
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t gap = aoi_get_varint(&l->in), layers = aoi_get_varint(&l->in);
-        double extent = aoi_get_double(&l->in);
-        if (!is_good(l)) return false;
-        if (gap >= w->entity_count - entity || (i && !gap)) return fail(l, "layers are of no entity");
-        if (!aoi_is_coordinate(extent) || (extent == 0 && signbit(extent)))
-            return fail(l, "an extent is no number, or beyond 2^50");
-        if (layers == AOI_FIRST_LAYER && extent == 0) return fail(l, "layers are spelled out that are the usual ones");
-        entity += gap;
-        if (aoi_restore_looks(l->s, (uint32_t)entity, layers, extent) != AOI_OK) return lacks_memory(l);
-    }
-    return is_good(l);
-}
-
-/* Loads the messages of synchronisers, or of sights, which have their numbers within.  Refuses a message that differs
- * from the one that would be packed again. */
-static bool load_messages(loader *l, bool sights) {
-    if (!(l->flags & (sights ? AOI_SNAPSHOT_SIGHTS : AOI_SNAPSHOT_STATES))) return true;
-    uint64_t count = aoi_get_count(&l->in, sights ? 5 : 6), least = 0;
-    if (!count) return fail(l, sights ? "there is no sight" : "nothing has fields");
-    for (uint64_t i = 0; i < count; i++) {
-        const uint64_t given = sights ? least : aoi_get_varint(&l->in);
-        const size_t size = (size_t)aoi_get_count(&l->in, 1);
-        const unsigned char *message = l->in.at, *again;
-        const char *fault;
-        size_t length;
-        int64_t id;
-        if (!is_good(l)) return false;
-        if (given < least || given >= AOI_MOST_STATES) return fail(l, "numbers of states do not rise");
-        uint32_t number = (uint32_t)given, found = number;
-        const int result = sights ? aoi_sights_apply(l->s, message, size, &number, l->o, &fault)
-                                  : aoi_states_apply(l->s, number, message, size, &id, &fault);
-        if (result == AOI_ENOMEM) return lacks_memory(l);
-        if (result != AOI_OK) return fail(l, fault);
-        if (!sights && (!aoi_states_next(l->s, &found) || found != number)) return fail(l, "a state is of no fields");
-        if (!(sights ? aoi_sights_pack(l->s, number, &again, &length)
-                     : aoi_states_pack(l->s, number, NULL, &again, &length)))
-            return lacks_memory(l);
-        if (length != size || memcmp(again, message, size) != 0)
-            return fail(l, sights ? "a sight is spelled in another way" : "a state is spelled in another way");
-        l->in.at += size;
-        least = given + 1;
-    }
-    return is_good(l);
-}
+/* ---- areas -------------------------------------------------------------------------------------------------------- */
 
 /* The label within the bytes; NULL: it is truncated. */
 static const char *get_label(aoi_bytes *in) {
@@ -182,7 +102,26 @@ static const char *get_label(aoi_bytes *in) {
     return end ? (const char *)begin : NULL;
 }
 
-const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out) {
+void aoi_outline_free(aoi_outline *o) {
+    AOI_FREE(o->memory, o->points, o->point_cap);
+    AOI_FREE(o->memory, o->ends, o->end_cap);
+}
+
+static void get_outline(aoi_bytes *in, aoi_outline *o, aoi_area *out) {
+    const uint32_t corners = (uint32_t)out->corners, rings = (uint32_t)out->rings;
+    o->refused = !AOI_GROW(o->memory, o->points, o->point_cap, 2 * (size_t)corners) ||
+                 !AOI_GROW(o->memory, o->ends, o->end_cap, (size_t)rings);
+    in->cut |= o->refused;
+    if (in->cut) return;
+    for (uint32_t k = 0; k < rings; k++) {
+        const uint64_t n = aoi_get_varint(in);
+        o->ends[k] = (k ? o->ends[k - 1] : 0) + (int)(n < corners ? n : 0);
+    }
+    for (uint32_t i = 0; i < 2 * corners; i++) o->points[i] = aoi_get_double(in);
+    out->points = o->points, out->ends = o->ends;
+}
+
+const char *aoi_get_area(aoi_bytes *in, int dims, aoi_outline *o, aoi_area *out) {
     unsigned head = aoi_get_byte(in);
     const char *label = head == AOI_AREA_LABELLED ? get_label(in) : NULL;
     if (label) head = aoi_get_byte(in);
@@ -190,12 +129,20 @@ const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out)
     if (outside) head = aoi_get_byte(in);
     const bool fixed = head == AOI_AREA_FIXED;
     if (fixed) head = aoi_get_byte(in);
+    const bool crosses = head == AOI_AREA_CROSSES;
+    if (crosses) head = aoi_get_byte(in);
+    const bool shifted = head == AOI_AREA_SHIFTED;
+    double offset[3] = {0, 0, 0};
+    for (int i = 0; i < dims && shifted; i++) offset[i] = aoi_get_double(in);
+    if (shifted) head = aoi_get_byte(in);
     *out = (aoi_area){.label = label,
                       .shape = (int)(head & AOI_AREA_SHAPE),
                       .outside = outside,
                       .fixed = fixed,
-                      .silent = (head & AOI_AREA_SILENT) != 0,
-                      .points = points};
+                      .crosses = crosses,
+                      .offset = {offset[0], offset[1], offset[2]},
+                      .silent = (head & AOI_AREA_SILENT) != 0};
+    if (shifted && !aoi_area_has_offset(dims, out)) return "an offset of 0 is spelled out";
     bool simple = out->shape == AOI_SQUARE || out->shape == AOI_CIRCLE;
     bool flat = out->shape == AOI_SECTOR || out->shape == AOI_POLYGON;
     if (!aoi_shape_name(out->shape) || ((head & AOI_AREA_HEIGHT) && (!flat || dims < 3)))
@@ -208,8 +155,9 @@ const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out)
     if (out->shape == AOI_BOX) {
         for (int a = 0; a < dims; a++) out->extents[a] = aoi_get_double(in);
     } else if (out->shape == AOI_POLYGON) {
-        out->corners = (int)aoi_get_byte(in);
-        for (int i = 0; i < 2 * out->corners && out->corners <= AOI_MOST_CORNERS; i++) points[i] = aoi_get_double(in);
+        const uint64_t corners = aoi_get_count(in, 16), rings = aoi_get_varint(in);
+        if (corners > AOI_MOST_CORNERS || rings == 1 || 3 * rings > corners) return "a polygon is of no rings";
+        out->corners = (int)corners, out->rings = (int)rings;
     } else out->radius = aoi_get_double(in);
     if (out->shape == AOI_SECTOR) {
         out->facing = aoi_get_double(in);
@@ -221,253 +169,368 @@ const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out)
     else out->margin = grown;
     if ((head & AOI_AREA_GROWN) && !(grown > (simple ? out->radius : 0))) return "an area does not grow";
     if ((head & AOI_AREA_HEIGHT) && isinf(out->half_height)) return "an infinite height is spelled out";
+    if (out->corners) get_outline(in, o, out);
     if (in->cut) return "it is cut off";
     return aoi_area_fault(dims, out);
 }
 
-/* Whether no two nodes of an entity have the same id. */
-static bool are_unique(loader *l, uint32_t owner) {
-    aoi_space *s = l->s;
-    uint32_t count = 0, first = s->world.entities[owner].nodes;
-    if (first == AOI_NONE || s->world.nodes[first].next == AOI_NONE) return true;
-    for (uint32_t n = first; n != AOI_NONE; n = s->world.nodes[n].next) {
-        if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, count + (size_t)1)) return lacks_memory(l);
-        s->ids_out[count++] = s->world.nodes[n].node_id;
-    }
-    qsort(s->ids_out, count, sizeof *s->ids_out, aoi_by_id);
-    for (uint32_t i = 1; i < count; i++)
-        if (s->ids_out[i] == s->ids_out[i - 1]) return fail(l, "an entity has two nodes of one id");
-    return true;
+/* ---- nodes and pairs ---------------------------------------------------------------------------------------------- */
+
+/* The slot of an entity; mostly that of the last one that was asked for, plus the difference of the ids. */
+static uint32_t slot_of(loader *l, int64_t id) {
+    const aoi_records *r = &l->s->records;
+    const uint64_t guess = l->last_slot + ((uint64_t)id - (uint64_t)l->last_id);
+    const uint32_t slot =
+        guess < r->entity_top && r->entities[guess].id == id ? (uint32_t)guess : aoi_slot_of_id(l->s, id);
+    if (slot == AOI_NONE) return slot;
+    l->last_id = id;
+    return l->last_slot = slot;
 }
 
-static bool load_node(loader *l, uint32_t owner) {
+static bool load_node(loader *l, aoi_record *r) {
     aoi_space *s = l->s;
-    double points[2 * AOI_MOST_CORNERS] = {0};
-    aoi_area area;
-    aoi_loaded_node n = {.watcher = s->world.entities[owner].id, .node_id = aoi_get_signed(&l->in)};
-    const char *fault = aoi_get_area(&l->in, s->world.dims, points, &area);
+    const aoi_area a = r->area;
+    aoi_loaded_node n = {.watcher = r->id, .node_id = r->node_id, .silent = a.silent, .crosses = a.crosses};
+    const aoi_entity owner = aoi_find(s, r->id);
     uint32_t slot;
-    if (!is_good(l)) return false;
-    if (fault) return fail(l, fault);
-    n.silent = area.silent;
+    if (AOI_IS_NULL(owner)) return fail(l, "a node is carried by no entity");
+    if (!AOI_IS_NULL(aoi_find_node(s, owner, r->node_id))) return fail(l, "an entity has two nodes of one id");
     if (!aoi_host_takes(l->o, s, &n)) return fail(l, "the host has refused a node");
-    area.silent = n.silent;
-    area.user_data = n.user_data;
-    return aoi_restore_node(s, owner, n.node_id, &area, &slot) == AOI_OK || lacks_memory(l);
-}
-
-static bool load_nodes(loader *l) {
-    uint64_t count = aoi_get_count(&l->in, 11), owner = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t gap = aoi_get_varint(&l->in);
-        if (!is_good(l)) return false;
-        if (gap >= l->s->world.entity_count - owner) return fail(l, "a node is carried by no entity");
-        if (gap && i && !are_unique(l, (uint32_t)owner)) return false;
-        owner += gap;
-        if (!load_node(l, (uint32_t)owner)) return false;
-    }
-    l->nodes = (uint32_t)count;
-    return is_good(l) && (!count || are_unique(l, (uint32_t)owner));
-}
-
-/* ---- pairs -------------------------------------------------------------------------------------------------------- */
-
-/* Reads the next pair of a list in rising order. */
-static bool next_pair(loader *l, uint64_t i, uint32_t *node, uint32_t *target) {
-    uint64_t gap = aoi_get_varint(&l->in), to = aoi_get_varint(&l->in);
-    if (!is_good(l)) return false;
-    if (i && !gap && !to) return fail(l, "a pair stands there twice");
-    if (gap >= l->nodes - *node) return fail(l, "a pair has no node");
-    if (to >= l->s->world.entity_count - (gap ? 0 : *target)) return fail(l, "a pair has no target");
-    *target = (uint32_t)to + (gap ? 0 : *target);
-    *node += (uint32_t)gap;
-    if (l->s->world.nodes[*node].owner == *target) return fail(l, "an entity watches itself");
+    r->area.silent = n.silent;
+    r->area.user_data = n.user_data;
+    if (aoi_restore_node(s, owner.index, r->node_id, &r->area, &slot) != AOI_OK ||
+        !AOI_GROW(&s->records.memory, l->nodes, l->node_cap, slot + (size_t)1))
+        return lacks_memory(l);
+    l->nodes[slot] = (uint8_t)((a.silent ? AOI_AS_SILENT : 0) | (a.crosses ? AOI_AS_CROSSES : 0) |
+                               (n.crosses ? WANTS_CROSSINGS : 0));
     return true;
 }
 
-static bool load_overrides(loader *l) {
+/* Crossings are as the host wants them only now: ways are of nodes that the bytes say are crossed. */
+static bool give_crossings(loader *l) {
     aoi_space *s = l->s;
-    uint64_t count = aoi_get_count(&l->in, 3);
-    uint32_t node = 0, target = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        if (!next_pair(l, i, &node, &target)) return false;
-        unsigned how = aoi_get_byte(&l->in);
-        if (!is_good(l)) return false;
-        if (how < AOI_HIDE || how > (AOI_MATCH | AOI_TOLD)) return fail(l, "an override is of no kind");
-        if (!aoi_overrides_reserve(&s->world.memory, &s->overrides)) return lacks_memory(l);
-        aoi_overrides_set(&s->overrides, node, target, (int)how);
-        s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
-        aoi_mask_changed(s, node);
+    for (uint32_t n = 0; n < l->node_cap && n < s->records.node_top; n++) {
+        aoi_node_record *r = s->records.nodes + n;
+        const bool wanted = l->nodes[n] & WANTS_CROSSINGS;
+        if (!aoi_is_live(r->generation) || r->flags & AOI_NODE_PLUGIN || r->crosses == wanted) continue;
+        if (wanted && !aoi_crosser_ready(s)) return lacks_memory(l);
+        if (wanted) aoi_add_crosser(s, n, false);
+        else aoi_remove_crosser(s, n);
+        r->crosses = wanted;
+        r->fresh = 0;
     }
-    return is_good(l);
+    return true;
+}
+
+/* The slot of the record's node. */
+static bool find_node(loader *l, const aoi_record *r, uint32_t *node) {
+    *node = aoi_node_slot(l->s, aoi_find_node(l->s, aoi_find(l->s, r->id), r->node_id));
+    return *node != AOI_NONE || fail(l, "a pair has no node");
+}
+
+static bool find_target(loader *l, uint32_t node, int64_t id, uint32_t *target) {
+    *target = slot_of(l, id);
+    if (*target == AOI_NONE) return fail(l, "a pair has no target");
+    return l->s->records.nodes[node].owner != *target || fail(l, "an entity watches itself");
+}
+
+static bool load_fresh(loader *l, const aoi_record *r) {
+    uint32_t node;
+    if (!find_node(l, r, &node)) return false;
+    if (!l->s->deferred || !l->s->records.nodes[node].crosses) return fail(l, "a node is new, and need not be");
+    l->s->records.nodes[node].fresh = l->s->crossings.fresh = true;
+    return true;
+}
+
+static bool load_way(loader *l, const aoi_record *r) {
+    aoi_crossings *c = &l->s->crossings;
+    const uint32_t entity = slot_of(l, r->id);
+    if (entity == AOI_NONE || !c->node_count || !l->s->deferred) return fail(l, "a way is of no entity");
+    if (r->bits > 1 || !aoi_is_place(l->s, r->values)) return fail(l, "a way begins nowhere");
+    aoi_note_way(l->s, entity, r->bits);
+    if (!r->bits) memcpy(c->ways[c->way_of[entity]].from, r->values, (size_t)l->s->records.dims * sizeof(double));
+    return true;
+}
+
+static bool load_override(loader *l, const aoi_record *r) {
+    aoi_space *s = l->s;
+    uint32_t node, target;
+    if (!find_node(l, r, &node) || !find_target(l, node, r->target, &target)) return false;
+    if (r->bits < AOI_HIDE || r->bits > (AOI_MATCH | AOI_TOLD)) return fail(l, "an override is of no kind");
+    if (!aoi_overrides_reserve(&s->records.memory, &s->overrides)) return lacks_memory(l);
+    aoi_overrides_set(&s->overrides, node, target, (int)r->bits);
+    s->records.nodes[node].flags |= AOI_NODE_OVERRIDES;
+    aoi_mask_changed(s, node);
+    return true;
 }
 
 /* Whether pairs can be verified exactly: sectors depend on the sine and cosine of the C library, which may differ. */
 static bool is_exact(const aoi_space *s, uint32_t node) {
-    return s->world.nodes[node].shape != AOI_SECTOR;
+    return aoi_given_shape(&s->records, node) != AOI_SECTOR;
 }
 
-static bool load_kept(loader *l) {
+static bool load_kept(loader *l, uint32_t node, uint32_t target) {
     aoi_space *s = l->s;
-    uint64_t count = aoi_get_count(&l->in, 2);
-    uint32_t node = 0, target = 0;
-    if (!aoi_index_reserve(&s->world.memory, &s->kept, (size_t)count)) return lacks_memory(l);
-    for (uint64_t i = 0; i < count; i++) {
-        if (!next_pair(l, i, &node, &target)) return false;
-        const aoi_node_record *n = s->world.nodes + node;
-        const aoi_entity_record *e = s->world.entities;
-        bool meets = aoi_pair_meets(s, node, target);
-        aoi_zone z = aoi_pair_zone(s, node, target, e[n->owner].pos, e[target].pos);
-        if (meets && z == AOI_BETWEEN) aoi_pair_table_add(&s->kept, node, target);
-        else if (!meets || is_exact(s, node)) return fail(l, "a pair is kept that is not between the borders");
-    }
-    return is_good(l);
+    const aoi_entity_record *e = s->records.entities;
+    const bool meets = aoi_pair_meets(s, node, target);
+    if (aoi_pair_table_has(&s->kept, node, target)) return fail(l, "a pair stands there twice");
+    aoi_pair_table_add(&s->kept, node, target);
+    if (meets && aoi_pair_zone(s, node, target, e[s->records.nodes[node].owner].pos, e[target].pos) == AOI_BETWEEN)
+        return true;
+    if (!meets || is_exact(s, node)) return fail(l, "a pair is kept that is not between the borders");
+    if (!AOI_GROW(&s->records.memory, l->slack, l->slack_cap, l->slack_count + (size_t)1)) return lacks_memory(l);
+    l->slack[l->slack_count++] = (aoi_candidate){node, target};
+    return true;
 }
 
-/* In a deferred space. */
-static bool load_changed(loader *l) {
+static bool load_changed(loader *l, uint32_t node, uint32_t target) {
     aoi_space *s = l->s;
-    uint64_t count = aoi_get_count(&l->in, 2);
-    uint32_t node = 0, target = 0;
-    if (!aoi_index_reserve(&s->world.memory, &s->kept, s->kept.count + (size_t)count) ||
-        !AOI_GROW(&s->world.memory, s->changed, s->changed_cap, (size_t)count))
-        return lacks_memory(l);
-    for (uint64_t i = 0; i < count; i++) {
-        if (!next_pair(l, i, &node, &target)) return false;
-        if (!s->world.nodes[node].outside) return fail(l, "a pair is marked that needs no mark");
-        aoi_pair_table_add(&s->kept, node, target | AOI_PAIR_CHANGED);
-        s->changed[s->changed_count++] = (aoi_candidate){node, target};
+    if (!s->deferred || !s->records.nodes[node].outside) return fail(l, "a pair is marked that needs no mark");
+    if (aoi_pair_table_has(&s->kept, node, target | AOI_PAIR_CHANGED)) return fail(l, "a pair stands there twice");
+    if (!AOI_GROW(&s->records.memory, s->changed, s->changed_cap, s->changed_count + (size_t)1)) return lacks_memory(l);
+    aoi_pair_table_add(&s->kept, node, target | AOI_PAIR_CHANGED);
+    s->changed[s->changed_count++] = (aoi_candidate){node, target};
+    return true;
+}
+
+static bool load_pairs(loader *l, aoi_record *r) {
+    aoi_space *s = l->s;
+    uint32_t node, target;
+    if (!find_node(l, r, &node)) return false;
+    if (!aoi_hash_index_reserve(&s->records.memory, &s->kept, s->kept.count + (size_t)r->count)) return lacks_memory(l);
+    for (uint64_t i = 0; i < r->count; i++) {
+        if (!find_target(l, node, aoi_get_signed(&r->list), &target)) return false;
+        if (!(r->what == AOI_RECORD_KEPT ? load_kept : load_changed)(l, node, target)) return false;
     }
-    return is_good(l);
+    return true;
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------- */
 
-static bool load_gone(loader *l, int64_t **watchers) {
+/* The slot of the event's node, found or made again. */
+static bool node_of(loader *l, const aoi_saved_event *e, uint32_t *node) {
     aoi_space *s = l->s;
-    uint64_t count = aoi_get_count(&l->in, 2);
-    if (count && !AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, (size_t)count)) return lacks_memory(l);
-    for (uint64_t i = 0; i < count; i++) {
-        uint32_t slot;
-        aoi_loaded_node n = {.gone = true};
-        n.watcher = aoi_get_signed(&l->in);
-        n.node_id = aoi_get_signed(&l->in);
-        if (!is_good(l)) return false;
-        if (!aoi_host_takes(l->o, s, &n)) return fail(l, "the host has refused a node");
-        if (!aoi_restore_gone_node(s, n.node_id, n.user_data, &slot)) return lacks_memory(l);
-        s->ids_out[i] = n.watcher;
+    aoi_loaded_node gone = {.watcher = e->watcher, .node_id = e->node_id, .gone = true};
+    if (!(e->how & AOI_EVENT_NODE_GONE)) {
+        *node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, e->watcher), e->node_id));
+        return *node != AOI_NONE || fail(l, "an event has no node");
     }
-    l->gone = (uint32_t)count;
-    *watchers = s->ids_out;
-    return is_good(l);
+    if (!aoi_host_takes(l->o, s, &gone)) return fail(l, "the host has refused a node");
+    return aoi_restore_gone_node(s, e->node_id, gone.user_data, node) || lacks_memory(l);
 }
 
-typedef struct loaded_event {
-    unsigned kind;
-    uint32_t node, target; /* target: AOI_NONE if it is gone */
-    int64_t target_id;
-    uint16_t because;
-} loaded_event;
-
-static bool read_waiting(loader *l, loaded_event *e) {
-    unsigned head = aoi_get_byte(&l->in);
-    e->because = (uint16_t)(head & AOI_EVENT_BECAUSE ? aoi_get_byte(&l->in) + 1 : 0);
-    uint64_t node = aoi_get_varint(&l->in), target = 0;
-    if (head & AOI_EVENT_GONE) e->target_id = aoi_get_signed(&l->in);
-    else target = aoi_get_varint(&l->in);
-    if (!is_good(l)) return false;
-    e->kind = head & AOI_EVENT_KIND;
-    if (head > 15 || (e->kind != AOI_LEAVE && (e->kind != AOI_ENTER || e->because)))
-        return fail(l, "an event is of no kind");
-    if (node >= (uint64_t)l->nodes + l->gone) return fail(l, "an event has no node");
-    e->node = (uint32_t)node;
-    e->target = AOI_NONE;
-    if (!(head & AOI_EVENT_GONE)) {
-        if (target >= l->s->world.entity_count) return fail(l, "an event has no target");
-        e->target = (uint32_t)target;
-        e->target_id = l->s->world.entities[target].id;
-    }
-    return true;
-}
-
-/* Whether the event that waits agrees with what the node sees. */
-static bool event_agrees(loader *l, const loaded_event *e) {
+/* Whether the node is of the space, or of the sight; and of the space, whether the event agrees with what it sees. */
+static bool event_agrees(loader *l, const aoi_queued *e, const aoi_plugin *of) {
     const aoi_space *s = l->s;
-    bool here = e->node < l->nodes && e->target != AOI_NONE;
-    if (!here) return e->kind == AOI_LEAVE || fail(l, "something that is gone enters");
-    if (s->world.nodes[e->node].owner == e->target) return fail(l, "an entity watches itself");
-    if (is_exact(s, e->node) && aoi_node_sees(s, e->node, e->target) != (e->kind == AOI_ENTER))
-        return fail(l, "an event tells what is not so");
+    const aoi_node_record *n = s->records.nodes + e->node;
+    const bool lives = aoi_is_live(n->generation), layered = n->flags & AOI_NODE_PLUGIN;
+    if (lives && (layered ? aoi_plugin_node_from(s->records.areas[e->node].user_data)->plugin : NULL) != of)
+        return fail(l, "an event has no node");
+    if (of) return true; /* its ticks decide */
+    if (!lives || e->entity == AOI_NONE) return e->kind == AOI_LEAVE || fail(l, "something that is gone enters");
+    if (n->owner == e->entity) return fail(l, "an entity watches itself");
+    return e->kind == AOI_CROSS || !is_exact(s, e->node) ||
+           aoi_node_sees(s, e->node, e->entity) == (e->kind == AOI_ENTER) || fail(l, "an event tells what is not so");
+}
+
+static bool load_event(loader *l, const aoi_saved_event *e, uint32_t node, aoi_plugin *of) {
+    aoi_space *s = l->s;
+    aoi_event_queue *q = of ? of->queue : &s->queue;
+    const unsigned kind = e->how & AOI_EVENT_KIND;
+    const bool because = e->how & AOI_EVENT_BECAUSE, owed = e->how & AOI_EVENT_OWED;
+    const bool gone = e->how & AOI_EVENT_TARGET_GONE;
+    const bool crosses = kind == AOI_CROSS;
+    if (e->how > 63 || !kind || (kind != AOI_LEAVE && (because || owed)) || (owed && !of) ||
+        (crosses && (of || !(e->t > 0 && e->t < 1))))
+        return fail(l, "an event is of no kind");
+    const uint32_t target = gone ? AOI_NONE : slot_of(l, e->target);
+    if (target == AOI_NONE && !gone) return fail(l, "an event has no target");
+    if (!aoi_queue_ready(&s->records.memory, q)) return lacks_memory(l);
+    const uint32_t life = gone ? 2 * q->top : s->records.entities[target].generation; /* even: no entity */
+    const aoi_queued queued = {e->watcher,    e->target, e->node_id,
+                               node,          target,    life,
+                               (uint8_t)kind, false,     (uint16_t)(because ? e->because + 1 : 0),
+                               e->t};
+    if (!event_agrees(l, &queued, of)) return false;
+    if (of && of->held && !owed) return fail(l, "an event that waits is behind one of the next tick");
+    q->call = q->top; /* those before it are of former calls */
+    const int other = crosses ? 0 : aoi_queue_waiting(&s->records.memory, q, node, target, life);
+    if (other) return other < 0 ? lacks_memory(l) : fail(l, "two events wait for one pair");
+    aoi_append(s, q, &queued);
+    q->crosses |= crosses;
+    if (owed) {
+        of->held++;
+        of->owes = true;
+    }
     return true;
 }
 
-static bool load_events(loader *l, const int64_t *watchers) {
+static bool load_events(loader *l, aoi_record *r) {
     aoi_space *s = l->s;
-    aoi_memory *m = &s->world.memory;
-    uint64_t count = aoi_get_count(&l->in, 3), ordered = aoi_get_varint(&l->in);
-    uint32_t gone = 0, pairs = 0;
-    if (ordered > count) return fail(l, "more events are in order than there are");
-    if (count && (!AOI_GROW(m, s->queue.events, s->queue.cap, (size_t)count) ||
-                  !AOI_GROW(m, l->seen, l->seen_cap, (size_t)count)))
-        return lacks_memory(l);
-    for (uint32_t i = 0; i < count; i++) {
-        loaded_event e;
-        if (!read_waiting(l, &e) || !event_agrees(l, &e)) return false;
-        if (e.node == l->nodes + gone) gone++;
-        if (e.node >= l->nodes + gone) return fail(l, "nodes that are gone do not stand in the order of events");
-        uint32_t life = e.target == AOI_NONE ? i : s->world.entities[e.target].generation;
-        const aoi_node_record *n = s->world.nodes + e.node;
-        const int64_t watcher = e.node < l->nodes ? s->world.entities[n->owner].id : watchers[e.node - l->nodes];
-        aoi_append(
-            s, &s->queue,
-            &(aoi_queued){watcher, e.target_id, n->node_id, e.node, e.target, life, (uint8_t)e.kind, false, e.because});
-        if (e.target != AOI_NONE) l->seen[pairs++] = (int64_t)aoi_pair_key(e.node, e.target);
+    const uint32_t number = (uint32_t)(r->bits - 1);
+    aoi_plugin *of =
+        r->bits && r->bits <= AOI_MOST_STATES ? (aoi_plugin *)(void *)aoi_sights_numbered(s, number) : NULL;
+    aoi_saved_event e = {0}, last = {0};
+    uint32_t node = AOI_NONE;
+    if (!of != !r->bits || !of != (l->stage < SIGHTS)) return fail(l, "events wait for no sight");
+    for (uint64_t i = 0; i < r->count; i++, last = e) {
+        aoi_get_event(&r->list, &e);
+        const bool same = i && e.watcher == last.watcher && e.node_id == last.node_id && e.target != last.target &&
+                          !((e.how ^ last.how) & AOI_EVENT_NODE_GONE);
+        if (!same && !node_of(l, &e, &node)) return false;
+        if (!load_event(l, &e, node, of)) return false;
     }
-    if (gone != l->gone) return fail(l, "a node that is gone has no event");
-    if (pairs) qsort(l->seen, pairs, sizeof *l->seen, aoi_by_id);
-    for (uint32_t i = 1; i < pairs; i++)
-        if (l->seen[i] == l->seen[i - 1]) return fail(l, "two events wait for one pair");
-    s->queue.ordered_end = (uint32_t)ordered;
-    return is_good(l);
+    if (of) of->queue->ordered_end = of->queue->top;
+    return true;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Verified first, because a wrong checksum is a clearer fault than a damaged byte.  load_head refuses other bytes. */
-static bool checksum_matches(loader *l) {
-    const unsigned char *p = l->in.at;
-    const size_t size = (size_t)(l->in.end - p);
-    aoi_crc32 sums;
-    if (size <= AOI_SNAPSHOT_CRC + 4 || memcmp(p, AOI_SNAPSHOT_MAGIC, 4) != 0 || p[4] != AOI_SNAPSHOT_VERSION)
+/* 0: not of a state. */
+static int stage_of(unsigned what) {
+    static const uint8_t stages[AOI_CALLS_END] = {[AOI_CALL_ENTER] = 1,
+                                                  [AOI_CALL_ATTACH] = 2,
+                                                  [AOI_CALL_SET_LAYERS] = LOOKS,
+                                                  [AOI_CALL_SET_EXTENT] = LOOKS,
+                                                  [AOI_CALL_PUT] = 4,
+                                                  [AOI_CALL_ADD_NODE] = 5,
+                                                  [AOI_RECORD_FRESH] = 5,
+                                                  [AOI_RECORD_WAY] = 6,
+                                                  [AOI_CALL_OVERRIDE] = 7,
+                                                  [AOI_RECORD_KEPT] = 8,
+                                                  [AOI_RECORD_CHANGED] = 9,
+                                                  [AOI_RECORD_EVENTS] = 10,
+                                                  [AOI_RECORD_KEPT_ORDER] = 10,
+                                                  [AOI_CALL_OPEN_SIGHT] = SIGHTS,
+                                                  [AOI_CALL_ADD_WALL] = SIGHTS,
+                                                  [AOI_CALL_ADD_SIGHT_NODE] = SIGHTS,
+                                                  [AOI_RECORD_PAIRS] = SIGHTS,
+                                                  [AOI_RECORD_END] = SIGHTS};
+    return what < AOI_CALLS_END ? stages[what] : 0;
+}
+
+static bool load_sight_record(loader *l, aoi_record *r) {
+    const char *fault = "a record is of no sight";
+    if (r->what == AOI_RECORD_EVENTS) return load_events(l, r);
+    if (r->what == AOI_CALL_OPEN_SIGHT && aoi_sights_numbered(l->s, r->sight))
+        return fail(l, "the number of a sight is taken");
+    return made(l, aoi_sights_repeat(l->s, l->o, r, &fault), fault);
+}
+
+static bool load_record(loader *l, aoi_record *r) {
+    aoi_space *s = l->s;
+    const int stage = stage_of(r->what), before = l->stage;
+    const char *fault = NULL;
+    int64_t id;
+    if (stage == 0) return fail(l, "a record is of no state");
+    if (stage < before && before < SIGHTS) return fail(l, "records are not in order");
+    if (stage > before) l->stage = stage;
+    if (before < LOOKS && stage >= LOOKS && !aoi_settle(s)) return lacks_memory(l); /* passengers */
+    if (r->what == AOI_RECORD_END) return true;
+    if (l->stage == SIGHTS) return load_sight_record(l, r);
+    switch (r->what) {
+    case AOI_CALL_ENTER:
+        return load_entity(l, r);
+    case AOI_CALL_ATTACH:
+        if (!r->bits || aoi_slot_of_id(s, r->target) == AOI_NONE) return fail(l, "a passenger has no carrier");
+        return made(l, aoi_attach(s, aoi_find(s, r->id), aoi_find(s, r->target), r->values),
+                    "a passenger cannot be with its carrier");
+    case AOI_CALL_SET_LAYERS:
+        return made(l, aoi_set_layers(s, aoi_find(s, r->id), r->bits), "layers are of no entity");
+    case AOI_CALL_SET_EXTENT:
+        return made(l, aoi_set_extent(s, aoi_find(s, r->id), r->values[0]), "an extent is no number, or beyond 2^50");
+    case AOI_CALL_PUT:
+        if (r->bits >= AOI_MOST_STATES) return fail(l, "numbers of states do not rise");
+        return made(l, aoi_states_apply(s, (uint32_t)r->bits, r->list.at, (size_t)r->count, &id, &fault), fault);
+    case AOI_CALL_ADD_NODE:
+        return load_node(l, r);
+    case AOI_RECORD_FRESH:
+        return load_fresh(l, r);
+    case AOI_RECORD_WAY:
+        return load_way(l, r);
+    case AOI_CALL_OVERRIDE:
+        return load_override(l, r);
+    case AOI_RECORD_EVENTS:
+        return load_events(l, r);
+    case AOI_RECORD_KEPT_ORDER:
+        s->queue.ordered_end = s->queue.top;
         return true;
-    l->in.end -= AOI_SNAPSHOT_CRC;
-    aoi_crc32_open(&sums);
-    return aoi_crc32_of(&sums, 0, p, size - AOI_SNAPSHOT_CRC) == aoi_peek_bytes(l->in.end, AOI_SNAPSHOT_CRC) ||
-           fail(l, "its checksum is another: it is damaged or cut off");
+    default: /* KEPT, CHANGED */
+        return load_pairs(l, r);
+    }
 }
 
-static bool load_all(loader *l) {
-    int64_t *watchers = NULL;
-    return checksum_matches(l) && load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) &&
-           load_messages(l, false) && load_nodes(l) && load_overrides(l) && load_kept(l) &&
-           (!l->s->deferred || load_changed(l)) && load_gone(l, &watchers) && load_events(l, watchers) &&
-           load_messages(l, true) && (l->in.at == l->in.end || fail(l, "bytes follow its end")) &&
-           (aoi_report_all(l->s) || lacks_memory(l));
+static void compare_again(aoi_output *out) {
+    loader *l = (loader *)(void *)out;
+    l->differs = l->differs || (size_t)(l->end - l->at) < out->fill || memcmp(l->at, l->buffer, out->fill) != 0;
+    if (!l->differs) l->at += out->fill;
+    out->fill = 0;
 }
 
-int aoi_load(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, const char **fault) {
+/* Whether the space is saved as it was loaded; what only another C library has made is dropped then. */
+static bool is_saved_again(loader *l) {
+    aoi_space *s = l->s;
+    const aoi_saved_as as = {l->engine, l->nodes};
+    l->again = (aoi_output){l->buffer, 0, sizeof l->buffer - AOI_VARINT_ROOM, compare_again};
+    if (!aoi_settle(s) || !aoi_plugins_see(s) || !aoi_put_state(&l->again, s, true, &as)) return lacks_memory(l);
+    compare_again(&l->again);
+    if (l->differs || l->at != l->end) return fail(l, "it is spelled in another way");
+    while (l->slack_count--)
+        (void)aoi_pair_table_remove(&s->kept, l->slack[l->slack_count].node, l->slack[l->slack_count].target);
+    return give_crossings(l) && (aoi_report_all(s) || lacks_memory(l));
+}
+
+static bool load_all(loader *l, aoi_bytes in) {
+    bool good = load_head(l, &in);
+    if (good) l->record.outline.memory = &l->s->records.memory;
+    while (good && l->record.what != AOI_RECORD_END) {
+        good = aoi_get_record(&in, l->s->records.dims, &l->record, &l->fault) && load_record(l, &l->record);
+        l->no_memory |= l->record.outline.refused;
+        if (!good && !l->no_memory) (void)fail(l, "it is cut off");
+    }
+    return good && (in.at == l->end || fail(l, "bytes follow its end")) && is_saved_again(l);
+}
+
+int aoi_load_state(aoi_bytes in, const aoi_load_options *o, aoi_space **out, const char **fault) {
     static const aoi_load_options none = {0};
-    const unsigned char *begin = bytes;
-    loader l = {.in = {.at = begin, .end = begin + size}, .o = o ? o : &none};
-    bool loaded = load_all(&l);
+    loader l = {.at = in.at - 1, .end = in.end, .o = o ? o : &none}; /* with the byte that begins the record */
+    const bool loaded = load_all(&l, in);
     if (l.s) {
-        AOI_FREE(&l.s->world.memory, l.seen, l.seen_cap);
+        aoi_memory *m = &l.s->records.memory;
+        if (l.record.outline.memory) aoi_outline_free(&l.record.outline);
+        AOI_FREE(m, l.nodes, l.node_cap);
+        AOI_FREE(m, l.slack, l.slack_cap);
         l.s->index.grid.watched = l.s->node_count > 0;
         if (loaded) aoi_tidy(l.s);
         else aoi_close(l.s);
     }
-    if (fault) *fault = l.fault;
+    *fault = l.fault;
     if (!loaded) return l.no_memory ? AOI_ENOMEM : AOI_EVALUE;
     *out = l.s;
     return AOI_OK;
+}
+
+/* The checksum first, because a wrong one is a clearer fault than a damaged byte. */
+static const char *open_snapshot(aoi_bytes *in) {
+    const size_t size = (size_t)(in->end - in->at);
+    const unsigned char *begin = in->at;
+    aoi_crc32 sums;
+    if (size < AOI_SNAPSHOT_HEAD + AOI_SNAPSHOT_CRC || memcmp(begin, AOI_SNAPSHOT_MAGIC, 4) != 0)
+        return "it does not begin as a snapshot does";
+    if (begin[4] != AOI_SNAPSHOT_VERSION) return "it is of a version that this library does not read";
+    in->at += AOI_SNAPSHOT_HEAD;
+    in->end -= AOI_SNAPSHOT_CRC;
+    aoi_crc32_open(&sums);
+    if (aoi_crc32_of(&sums, 0, begin, size - AOI_SNAPSHOT_CRC) != aoi_peek_bytes(in->end, AOI_SNAPSHOT_CRC))
+        return "its checksum is another: it is damaged or cut off";
+    return NULL;
+}
+
+int aoi_load(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, const char **fault) {
+    aoi_bytes in = {.at = bytes, .end = (const unsigned char *)bytes + size};
+    const char *ignored;
+    if (!fault) fault = &ignored;
+    *fault = open_snapshot(&in);
+    if (!*fault && aoi_get_byte(&in) != AOI_RECORD_STATE) *fault = "it has no state";
+    return *fault ? AOI_EVALUE : aoi_load_state(in, o, out, fault);
 }

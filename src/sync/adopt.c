@@ -4,23 +4,29 @@
  *   known, and gone meanwhile    a known record of a dead track, which the next message sends as gone
  *   seen here, and not known     appears, as with any client
  *
- * Adopted by ids, positions are sent again, as they may have changed in transit.  Adopted as bytes, each record keeps
- * its state: the news that wait, and since when; the views that saw it at the last tick.  A position or a kind is sent
- * again if it is different here.
+ * Each record keeps its state: the news that wait, and since when; the views that saw it at the last tick.  A position or
+ * a kind is sent again if it is different here.
  *
  *   bytes    [ 1 version | 1 anew | 4 records | records | pass ]   little-endian; times: ages at the last tick
- *   record   [ 8 id | 1 flags | 1 views that saw it | 8 kind | 24 place | 4 since sent_at | 1 units it waits | 1 lacks ]
+ *   record   [ 8 id | 1 flags | 1 views that saw it | 8 kind | 24 place | 4 since sent_at | 1 units it waits | 1 lacks |
+ *              8 carrier that the client has been told, 0: none ]
  *            place: numbers of quanta, the bits of floats, or, wide, those of doubles, 8 bytes each
+ *            flag HOLDS: it has been sent team fields
  *            without flags: a target that a wall hides from that view, whose area held it
  *   pass     [ 8 id | 8 mask, 0: none | 4 since it began | 4 offset | 4 size | the text that is sent in pieces ] */
 #include "sync/sync.h"
 
-enum { VERSION = 1, HEAD = 6, RECORD = 48, PASS = 28 };
-enum { KNOWN = AOI_RECORD_SEEN, WIDE = AOI_RECORD_PACKED, KEPT = AOI_RECORD_SAW | AOI_RECORD_WAITS | AOI_RECORD_TOUCH };
-enum { ANY_FLAG = KNOWN | WIDE | KEPT | AOI_RECORD_PIN };
+enum { VERSION = 2, HEAD = 6, RECORD = 56, PASS = 28 };
+enum {
+    KNOWN = AOI_RECORD_SEEN,
+    WIDE = AOI_RECORD_PACKED,
+    HOLDS = AOI_RECORD_CUT,
+    KEPT = AOI_RECORD_SAW | AOI_RECORD_WAITS | AOI_RECORD_TOUCH
+};
+enum { ANY_FLAG = KNOWN | WIDE | HOLDS | KEPT | AOI_RECORD_PIN };
 
 typedef struct past_record {
-    int64_t id;
+    int64_t id, carrier;
     unsigned flags, views, units, lacks; /* KNOWN, KEPT, PIN; WIDE: of the place */
     uint64_t kind;
     aoi_wire_place at;
@@ -37,11 +43,13 @@ static past_record past_of(const aoi_client *c, uint32_t i) {
     if (known) p.flags |= KNOWN;
     if (known && (t->flags & AOI_TRACK_TOUCHED || aoi_tick_after(t->touched, c->synced))) p.flags |= AOI_RECORD_TOUCH;
     if (t->flags & AOI_TRACK_WIDE) p.flags |= WIDE;
+    if (c->holds && c->holds[i]) p.flags |= HOLDS;
     if (!(t->flags & AOI_TRACK_DEAD)) p.kind = aoi_kind_of(y->space, t->entity);
     p.views = c->sees ? c->saw[i] : (c->flags[i] & AOI_RECORD_SAW) != 0;
     if (c->sent_at) p.age = y->now - c->sent_at[i];
     if (c->tiers && known) p.units = (uint8_t)(aoi_units_of(c->tiers, y->now) - c->since[i]);
     if (c->lacks) p.lacks = aoi_lacks_as_age(y, c->lacks[i]);
+    if (c->told && c->told[i] != AOI_NONE) p.carrier = y->tracks[c->told[i]].id;
     return p;
 }
 
@@ -54,7 +62,7 @@ static unsigned char *put_past(unsigned char *p, const past_record *r) {
     p = aoi_put_bytes(p, r->age, 4);
     *p++ = (unsigned char)r->units;
     *p++ = (unsigned char)r->lacks;
-    return p;
+    return aoi_put_bytes(p, (uint64_t)r->carrier, 8);
 }
 
 static past_record get_past(aoi_bytes *in) {
@@ -66,6 +74,7 @@ static past_record get_past(aoi_bytes *in) {
     r.age = (uint32_t)aoi_get_bytes(in, 4);
     r.units = aoi_get_byte(in);
     r.lacks = aoi_get_byte(in);
+    r.carrier = (int64_t)aoi_get_bytes(in, 8);
     return r;
 }
 
@@ -181,15 +190,6 @@ static uint32_t see_track(aoi_client *c, uint32_t track) {
     return record;
 }
 
-static bool adopt_known(aoi_client *c, int64_t id) {
-    aoi_sync *y = c->sync;
-    const uint32_t slot = aoi_slot_of_id(y->space, id);
-    const uint32_t track = slot == AOI_NONE ? aoi_track_gone(y, id) : aoi_track_ready(y, slot);
-    if (know_track(c, track) == AOI_NONE) return false;
-    if (slot != AOI_NONE) y->tracks[track].moved = y->now + 1; /* the next tick */
-    return true;
-}
-
 static bool adopt_gone(aoi_client *c, int64_t id) {
     return know_track(c, aoi_track_gone(c->sync, id)) != AOI_NONE;
 }
@@ -257,6 +257,7 @@ static void resume_record(aoi_client *c, uint32_t i, const past_record *p) {
     const bool own = c->tracks[i] == c->track; /* pinned by `self` */
     c->flags[i] |= (uint8_t)(p->flags & (own ? KEPT : KEPT | AOI_RECORD_PIN));
     if (c->sees) c->saw[i] = (uint8_t)p->views;
+    if (c->holds) c->holds[i] = (p->flags & HOLDS) != 0;
     if (c->sent_at) c->sent_at[i] = y->now - p->age;
     if (c->lacks) c->lacks[i] = aoi_lacks_of_age(y, p->lacks);
     if (c->tiers && i < c->known) {
@@ -278,20 +279,34 @@ static bool adopt_record(aoi_client *c, const past_record *p, bool gone) {
     return !(p->flags & KNOWN) || (compare_kind(c, track, p) && compare_place(c, track, p));
 }
 
+/* What a known rider has been told to ride on, if that is known here, too; a difference is news. */
+static bool adopt_seat(aoi_client *c, const past_record *p) {
+    const aoi_sync *y = c->sync;
+    const uint32_t track = aoi_track_of(y, aoi_slot_of_id(y->space, p->id));
+    const uint32_t i = c->told && track != AOI_NONE ? aoi_picture_find(c, track) : AOI_NONE;
+    if (i >= c->known) return true;
+    c->told[i] = AOI_NONE;
+    if (p->carrier == aoi_client_id(c)) c->told[i] = c->track;
+    for (uint32_t k = 0; k < c->known && p->carrier && c->told[i] == AOI_NONE; k++)
+        if (y->tracks[c->tracks[k]].id == p->carrier) c->told[i] = c->tracks[k];
+    if (p->carrier) y->tracks[track].flags |= AOI_TRACK_RIDER;
+    return c->told[i] == aoi_carrier_track(y, track) || put_news(c, track, AOI_RECORD_WAITS);
+}
+
 /* ---- views with a margin ------------------------------------------------------------------------------------------ */
 
 /* Evaluates pairs again that were seen at the last tick: when the views were added they had seen nothing before. */
 static bool judge_views(aoi_client *c) {
     aoi_space *s = c->sync->space;
     if (!aoi_begin(s)) return false;
-    for (uint32_t i = 0; i < c->count && !s->world.failed; i++) {
+    for (uint32_t i = 0; i < c->count && !s->records.failed; i++) {
         const uint32_t target = c->sync->tracks[c->tracks[i]].entity;
         if (target == AOI_NONE || !(c->flags[i] & AOI_RECORD_SAW)) continue;
-        for (const aoi_client_view *v = &c->view; v && !s->world.failed; v = v->next)
-            if (target != s->world.nodes[v->node].owner)
+        for (const aoi_client_view *v = &c->view; v && !s->records.failed; v = v->next)
+            if (target != s->records.nodes[v->node].owner)
                 aoi_judge_override(s, v->node, target, aoi_override_of(s, v->node, target));
     }
-    const bool done = !s->world.failed;
+    const bool done = !s->records.failed;
     if (done) aoi_commit(s);
     else aoi_rollback(s);
     return done;
@@ -343,29 +358,8 @@ static bool resume_pass(aoi_client *c, aoi_bytes in, const int64_t *gone, size_t
 
 /* ---- clients ------------------------------------------------------------------------------------------------------- */
 
-static int end_adopting(aoi_client *c, aoi_entity client, bool done, bool anew) {
-    if (!done) {
-        (void)aoi_sync_resend(c->sync, client);
-        return AOI_ENOMEM;
-    }
-    c->anew = anew;
-    aoi_client_changed(c);
-    return AOI_OK;
-}
-
-int aoi_sync_adopt(aoi_sync *y, aoi_entity client, const int64_t *known, size_t count, const int64_t *gone,
+int aoi_sync_adopt(aoi_sync *y, aoi_entity client, const void *bytes, size_t size, const int64_t *gone,
                    size_t gone_count) {
-    aoi_client *c = aoi_client_of(y, client);
-    bool done = true;
-    if (!c) return AOI_EGONE;
-    if (!c->anew || c->known) return AOI_EVALUE;
-    for (size_t i = 0; i < count && done; i++) done = adopt_known(c, known[i]);
-    for (size_t i = 0; i < gone_count && done; i++) done = adopt_gone(c, gone[i]);
-    return end_adopting(c, client, done, false);
-}
-
-int aoi_sync_adopt_picture(aoi_sync *y, aoi_entity client, const void *bytes, size_t size, const int64_t *gone,
-                           size_t gone_count) {
     aoi_client *c = aoi_client_of(y, client);
     aoi_bytes in = {.at = bytes, .end = (const unsigned char *)bytes + size};
     if (!c) return AOI_EGONE;
@@ -385,7 +379,19 @@ int aoi_sync_adopt_picture(aoi_sync *y, aoi_entity client, const void *bytes, si
         const past_record p = get_past(&in);
         done = adopt_record(c, &p, is_gone(gone, gone_count, p.id));
     }
+    rest = all;
+    for (uint64_t i = 0; i < records && done; i++) {
+        const past_record p = get_past(&rest);
+        if (!is_gone(gone, gone_count, p.id)) done = adopt_seat(c, &p);
+    }
     if (done) done = y->sight ? recall_held(y, client, all, (size_t)records, gone, gone_count) : judge_views(c);
     if (done) done = resume_pass(c, rest, gone, gone_count);
-    return end_adopting(c, client, done, anew);
+    if (!done) {
+        (void)aoi_sync_resend(y, client);
+        return AOI_ENOMEM;
+    }
+    c->anew = anew;
+    c->new_team = true; /* teams here may be others */
+    aoi_client_changed(c);
+    return AOI_OK;
 }

@@ -1,7 +1,7 @@
 /* clients.c - synchronisers and their clients: opening, closing, options, pins, questions about pictures. */
 #include "sync/sync.h"
 
-#define FIRST_NODE_ID (AOI_LAYERS_ID - (INT64_C(1) << 51)) /* below what lua/aoi/reserved.lua counts */
+#define FIRST_NODE_ID (AOI_PLUGINS_ID - (INT64_C(1) << 51)) /* below what lua/aoi/reserved.lua counts */
 
 enum { MOST_CLIENTS = (1 << 24) - 1 };
 
@@ -10,21 +10,30 @@ enum { MOST_CLIENTS = (1 << 24) - 1 };
 /* The most bytes of a message without its records. */
 static uint32_t head_bytes(const aoi_sync *y) {
     bool other = y->scale == AOI_SCALE_OTHER;
-    uint32_t origin = y->quantum > 0 ? AOI_WIRE_VARINT53 * (uint32_t)y->space->world.dims : 0;
+    const uint32_t origin = y->quantum > 0 ? AOI_WIRE_VARINT53 * (uint32_t)y->space->records.dims : 0;
     return 3u + (other ? AOI_WIRE_DOUBLE : 0u) + origin;
 }
 
 uint32_t aoi_sync_least_bytes(const aoi_sync *y) {
-    const uint32_t record = AOI_WIRE_ID + AOI_WIRE_KIND + AOI_WIRE_DOUBLE * (uint32_t)y->space->world.dims;
+    const uint32_t record = AOI_WIRE_ID + AOI_WIRE_KIND + AOI_WIRE_DOUBLE * (uint32_t)y->space->records.dims +
+                            (y->riders ? 1u + AOI_WIRE_KIND : 0);
     return head_bytes(y) + 1 + (record > y->piece ? record : y->piece);
 }
 
 const char *aoi_relevance_fault(const aoi_sync *y, const aoi_relevance *r) {
     if (r->bytes && r->bytes < aoi_sync_least_bytes(y)) return "'bytes' must hold a record of any size";
     if (r->tier_count > AOI_MOST_TIERS) return "'tiers' must not be more than 16";
+    if (r->limit_count > AOI_MOST_LIMITS) return "'limit' must not have more than 16 kinds";
+    if (r->limit_count && r->limit) return "'limit' must be one for all kinds, or by kind";
+    for (uint32_t i = 0; i < r->limit_count; i++)
+        if (r->limits[i].kinds <= (i ? r->limits[i - 1].kinds : 0)) return "'limit' (rising kinds expected, not 0)";
     for (uint32_t i = 0; i < r->tier_count; i++) {
+        const uint64_t before = i ? r->tiers[i - 1].kinds : r->tiers[i].kinds;
+        if (!before != !r->tiers[i].kinds || before > r->tiers[i].kinds)
+            return "'tiers' (rising kinds expected, not 0)";
         if (!(r->tiers[i].distance >= 0)) return "'tiers' (distances that are not negative or nan expected)";
-        if (i && !(r->tiers[i].distance > r->tiers[i - 1].distance)) return "'tiers' (rising distances expected)";
+        if (i && before == r->tiers[i].kinds && !(r->tiers[i].distance > r->tiers[i - 1].distance))
+            return "'tiers' (rising distances expected)";
         if (r->tiers[i].every < 1 || r->tiers[i].every > AOI_MOST_EVERY) return "'tiers' must have 1 to 65536 ticks";
     }
     return NULL;
@@ -34,7 +43,9 @@ int aoi_sync_set_defaults(aoi_sync *y, const aoi_relevance *r) {
     if (aoi_relevance_fault(y, r)) return AOI_EVALUE;
     y->defaults = *r;
     if (r->tier_count) memmove(y->default_tiers, r->tiers, r->tier_count * sizeof(aoi_tier));
+    if (r->limit_count) memmove(y->default_limits, r->limits, r->limit_count * sizeof(aoi_kind_limit));
     y->defaults.tiers = y->default_tiers;
+    y->defaults.limits = y->default_limits;
     return AOI_OK;
 }
 
@@ -52,21 +63,22 @@ static int sync_discard(aoi_sync *y, int result) {
 
 static int open_sync(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     if (!(o->quantum >= 0) || isinf(o->quantum) || !aoi_fields_are_good(o->fields, o->field_count) ||
-        (o->sight && o->sight->layer.space != s))
+        (o->sight && o->sight->plugin.space != s))
         return AOI_EVALUE;
-    aoi_sync *y = aoi_resize(&s->world.memory, NULL, 0, sizeof *y);
+    aoi_sync *y = aoi_resize(&s->records.memory, NULL, 0, sizeof *y);
     if (!y) return AOI_ENOMEM;
     *y = (aoi_sync){.space = s, .quantum = o->quantum, .free_track = AOI_NONE};
     y->scale = aoi_scale_of(y->quantum);
     if (!aoi_fields_open(y, o->fields, o->field_count)) return sync_discard(y, AOI_ENOMEM);
-    y->now = o->tick;
+    y->now = y->reseated = o->tick;
+    y->riders = o->riders;
     y->number = s->sync_count;
     y->node_id = FIRST_NODE_ID - y->number;
     if (aoi_sync_set_defaults(y, &o->clients) != AOI_OK) return sync_discard(y, AOI_EVALUE);
-    if (o->sight && aoi_sight_open_for(s, o->sight->walls, &aoi_client_sink, &y->sight) != AOI_OK)
+    if (o->sight && aoi_sight_open_for(s, AOI_NONE, o->sight->walls, &aoi_client_sink, &y->sight) != AOI_OK)
         return sync_discard(y, AOI_ENOMEM);
     s->sync_count++;
-    aoi_layer_open(s, &y->layer, &aoi_sync_layer);
+    aoi_plugin_open(s, &y->plugin, &aoi_sync_plugin);
     *out = y;
     return AOI_OK;
 }
@@ -108,17 +120,19 @@ static aoi_tiers *tiers_take(aoi_sync *y, const aoi_relevance *r) {
     aoi_tiers *tiers = y->tiers;
     bool same = tiers && tiers->count == r->tier_count;
     for (uint32_t k = 0; k < r->tier_count && same; k++)
-        same = tiers->as_set[k].every == r->tiers[k].every && tiers->as_set[k].distance == r->tiers[k].distance;
+        same = tiers->as_set[k].every == r->tiers[k].every && tiers->as_set[k].distance == r->tiers[k].distance &&
+               tiers->as_set[k].kinds == r->tiers[k].kinds;
     if (!same) {
         tiers = aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof *tiers);
         if (!tiers) return NULL;
         *tiers = (aoi_tiers){.count = r->tier_count};
         for (uint32_t k = 0; k < r->tier_count; k++)
             while (in_units(r->tiers[k].every, tiers->unit) > AOI_MOST_UNITS) tiers->unit++;
-        for (uint32_t k = 0; k < r->tier_count; k++) {
-            tiers->as_set[k] = r->tiers[k];
-            tiers->periods[k] = in_units(r->tiers[k].every, tiers->unit);
-            tiers->most[k] = UINT64_MAX / r->tiers[k].every;
+        for (uint32_t k = 0; k <= r->tier_count; k++) {
+            const uint32_t every = k < r->tier_count ? r->tiers[k].every : 1;
+            if (k < r->tier_count) tiers->as_set[k] = r->tiers[k];
+            tiers->periods[k] = in_units(every, tiers->unit);
+            tiers->most[k] = UINT64_MAX / every;
             tiers->divides[k] = tiers->most[k] + 1;
         }
         y->tiers = tiers;
@@ -133,6 +147,8 @@ static void client_free(aoi_client *c) {
     aoi_memory *m = aoi_sync_memory(y);
     aoi_picture_free(c);
     tiers_release(y, c->tiers);
+    AOI_FREE(m, c->limits, c->limit_count);
+    AOI_FREE(m, c->ranks, c->rank_cap);
     y->clients[c->number] = NULL;
     if (c->number < y->free_number) y->free_number = c->number;
     aoi_resize(m, c, sizeof *c, 0);
@@ -145,8 +161,8 @@ static void views_free(aoi_memory *m, aoi_client_view *v) {
     }
 }
 
-static void sync_free(aoi_layer *layer) {
-    aoi_sync *y = (aoi_sync *)layer;
+static void sync_free(aoi_plugin *plugin) {
+    aoi_sync *y = (aoi_sync *)plugin;
     aoi_memory *m = aoi_sync_memory(y);
     for (uint32_t k = 0; k < y->client_top; k++) {
         if (!y->clients[k]) continue;
@@ -162,6 +178,7 @@ static void sync_free(aoi_layer *layer) {
     AOI_FREE_LINES(m, y->tracks, y->track_cap);
     AOI_FREE(m, y->knower_caps, y->knower_cap_cap);
     AOI_FREE(m, y->priorities, y->priority_cap);
+    AOI_FREE(m, y->teams, y->team_cap);
     AOI_FREE(m, y->spots, y->spot_cap);
     AOI_FREE(m, y->heights, y->height_cap);
     AOI_FREE(m, y->movers, y->mover_cap);
@@ -179,44 +196,50 @@ static void sync_free(aoi_layer *layer) {
     aoi_resize(m, y, sizeof *y, 0);
 }
 
-static uint32_t sync_name(aoi_layer *layer, uint32_t target) {
-    return aoi_track_ready((aoi_sync *)layer, target);
+static uint32_t sync_name(aoi_plugin *plugin, uint32_t target) {
+    return aoi_track_ready((aoi_sync *)plugin, target);
 }
 
-const aoi_layer_class aoi_sync_layer = {.name = sync_name,
-                                        .see = aoi_view_sighting,
-                                        .prefetch = aoi_view_prefetch,
-                                        .saw = aoi_view_saw,
-                                        .end = aoi_view_end,
-                                        .moved = aoi_tracks_moved,
-                                        .touched = aoi_tracks_touched,
-                                        .left = aoi_tracks_left,
-                                        .free = sync_free,
-                                        .check = aoi_sync_check};
+const aoi_plugin_class aoi_sync_plugin = {.name = sync_name,
+                                          .see = aoi_view_sighting,
+                                          .prefetch = aoi_view_prefetch,
+                                          .saw = aoi_view_saw,
+                                          .end = aoi_view_end,
+                                          .moved = aoi_tracks_moved,
+                                          .touched = aoi_tracks_touched,
+                                          .seated = aoi_tracks_seated,
+                                          .left = aoi_tracks_left,
+                                          .free = sync_free,
+                                          .check = aoi_sync_check};
 
 void aoi_sync_close(aoi_sync *y) {
     if (!y) return;
     aoi_space *s = y->space;
     if (s->journal && y->field_count) aoi_states_closed(y);
     for (uint32_t k = 0; k < y->client_top; k++)
-        if (y->clients[k]) aoi_remove_layer_node(s, y->clients[k]->view.node);
-    while (y->ended_views) aoi_remove_layer_node(s, y->ended_views->node);
+        if (y->clients[k]) aoi_remove_plugin_node(s, y->clients[k]->view.node);
+    while (y->ended_views) aoi_remove_plugin_node(s, y->ended_views->node);
     aoi_sight_close(y->sight);
-    aoi_layer_close(&y->layer);
-    sync_free(&y->layer);
+    aoi_plugin_close(&y->plugin);
+    sync_free(&y->plugin);
 }
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
-aoi_node aoi_sync_node(const aoi_sync *y, aoi_entity client) {
-    return aoi_find_node(y->space, client, y->node_id);
+/* The node id of a view; ids of a synchroniser's views are far apart, so that those of all synchronisers differ. */
+static int64_t view_id(const aoi_sync *y, uint32_t view) {
+    return y->node_id - ((int64_t)view << 32);
+}
+
+aoi_node aoi_sync_view(const aoi_sync *y, aoi_entity client, uint32_t view) {
+    return view < AOI_MOST_VIEWS ? aoi_find_node(y->space, client, view_id(y, view)) : (aoi_node){0, 0};
 }
 
 aoi_client *aoi_client_of(const aoi_sync *y, aoi_entity entity) {
-    uint32_t node = aoi_node_slot(y->space, aoi_sync_node(y, entity));
+    uint32_t node = aoi_node_slot(y->space, aoi_sync_view(y, entity, 0));
     if (node == AOI_NONE) return NULL;
     if (y->sight) return (aoi_client *)(uintptr_t)aoi_watch_of(y->sight, node)->client;
-    return (aoi_client *)aoi_layer_node_from(y->space->world.areas[node].user_data);
+    return (aoi_client *)aoi_plugin_node_from(y->space->records.areas[node].user_data);
 }
 
 /* Whether a known record has news that have not been sent, so that the client must stay timed. */
@@ -245,7 +268,11 @@ static void client_unpin(aoi_client *c, uint32_t i) {
 /* Sets the relevance; false when memory is refused, and nothing has changed. */
 static bool client_set(aoi_client *c, const aoi_relevance *r) {
     aoi_sync *y = c->sync;
-    if ((r->limit || r->tier_count) && !aoi_tracks_measure(y)) return false;
+    if ((r->limit || r->limit_count || r->tier_count) && !aoi_tracks_measure(y)) return false;
+    aoi_kind_limit *limits = NULL;
+    const size_t limit_bytes = r->limit_count * sizeof *limits;
+    if (limit_bytes && !(limits = aoi_resize(aoi_sync_memory(y), NULL, 0, limit_bytes))) return false;
+    if (limits) memcpy(limits, r->limits, limit_bytes);
     aoi_tiers *tiers = r->tier_count ? tiers_take(y, r) : NULL;
     const bool timed = r->bytes || r->tier_count || client_waits(c);
     const bool self = c->self;
@@ -254,14 +281,20 @@ static bool client_set(aoi_client *c, const aoi_relevance *r) {
         if (c->self && !self) aoi_picture_drop(c, aoi_picture_find(c, c->track));
         c->self = self;
         tiers_release(y, tiers);
+        aoi_resize(aoi_sync_memory(y), limits, limit_bytes, 0);
         return false;
     }
     if (c->self && !r->self) client_unpin(c, aoi_picture_find(c, c->track));
     c->self = r->self;
     tiers_release(y, c->tiers);
     c->tiers = tiers;
-    c->limit = r->limit;
+    AOI_FREE(aoi_sync_memory(y), c->limits, c->limit_count);
+    c->limits = limits;
+    c->limit_count = limits ? r->limit_count : 0;
+    c->limit = limits ? AOI_BY_KIND : r->limit;
     c->bytes = r->bytes;
+    c->new_team |= c->team != r->team;
+    c->team = r->team;
     c->timed = timed;
     if (!c->bytes) aoi_pass_end(c); /* the record is sent whole now */
     aoi_client_changed(c);
@@ -283,7 +316,7 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
         return NULL;
     aoi_client *c = aoi_resize(m, NULL, 0, sizeof *c);
     if (!c) return NULL;
-    *c = (aoi_client){.view = {.head.layer = &y->layer, .node = AOI_NONE, .number = number & MOST_CLIENTS},
+    *c = (aoi_client){.view = {.head.plugin = &y->plugin, .node = AOI_NONE, .number = number & MOST_CLIENTS},
                       .number = number & MOST_CLIENTS,
                       .track = track,
                       .synced = y->now,
@@ -314,6 +347,7 @@ void aoi_client_end(aoi_client *c) {
         v->next = y->ended_views;
         y->ended_views = v;
     }
+    aoi_client_drop_ranks(c);
     y->tracks[c->track].refs--;
     aoi_track_release(y, c->track);
     if (c->queued) aoi_client_unqueue(c);
@@ -324,22 +358,17 @@ void aoi_client_end(aoi_client *c) {
     client_free(c);
 }
 
-/* The node id of a view; ids of a synchroniser's views are far apart, so that those of all synchronisers differ. */
-static int64_t view_id(const aoi_sync *y, uint32_t view) {
-    return y->node_id - ((int64_t)view << 32);
-}
-
 static int client_add_view(aoi_client *c, aoi_entity entity, uint32_t k, const aoi_area *view) {
     aoi_sync *y = c->sync;
     aoi_area area = *view;
     aoi_node node;
     aoi_client_view *v = k ? aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof *v) : &c->view;
     if (!v) return AOI_ENOMEM;
-    if (k) *v = (aoi_client_view){{&y->layer, 0}, c->view.next, AOI_NONE, c->number, k & (AOI_VIEW_ENDED - 1)};
+    if (k) *v = (aoi_client_view){{&y->plugin, 0}, c->view.next, AOI_NONE, c->number, k & (AOI_VIEW_ENDED - 1)};
     const uint64_t address = (uint64_t)(uintptr_t)v;
     area.user_data = y->sight ? 0 : address; /* not that of the host */
     int result = y->sight ? aoi_watch_add(y->sight, entity, view_id(y, k), &area, 0, address, &node)
-                          : aoi_add_flagged_node(y->space, entity, view_id(y, k), &area, AOI_NODE_LAYER, &node);
+                          : aoi_add_flagged_node(y->space, entity, view_id(y, k), &area, AOI_NODE_PLUGIN, &node);
     if (result != AOI_OK && k) AOI_FREE(aoi_sync_memory(y), v, 1);
     if (result != AOI_OK) return result;
     v->node = node.index;
@@ -352,12 +381,12 @@ void aoi_sync_drop_ended_views(aoi_sync *y) {
     aoi_space *s = y->space;
     for (uint32_t node; y->ended_views;) {
         node = y->ended_views->node;
-        if (aoi_remove_node(s, (aoi_node){node, s->world.nodes[node].generation}) != AOI_OK) return;
+        if (aoi_remove_node(s, (aoi_node){node, s->records.nodes[node].generation}) != AOI_OK) return;
     }
 }
 
 /* Adds the first view last, because aoi_client_of finds the client by it: until then a failure leaves no client. */
-int aoi_sync_add_views(aoi_sync *y, aoi_entity entity, const aoi_area *views, uint32_t count, const aoi_relevance *r) {
+int aoi_sync_add(aoi_sync *y, aoi_entity entity, const aoi_area *views, uint32_t count, const aoi_relevance *r) {
     uint32_t slot = aoi_entity_slot(y->space, entity);
     int result = AOI_ENOMEM;
     if (slot == AOI_NONE) return AOI_EGONE;
@@ -365,8 +394,8 @@ int aoi_sync_add_views(aoi_sync *y, aoi_entity entity, const aoi_area *views, ui
     if (!r) r = &y->defaults;
     if (aoi_relevance_fault(y, r) || count < 1 || count > AOI_MOST_VIEWS) return AOI_EVALUE;
     aoi_sync_drop_ended_views(y);
-    if (y->ended_views) return AOI_ENOMEM;                                    /* one may have the id of a new view */
-    aoi_client *c = aoi_layers_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may be of a new node */
+    if (y->ended_views) return AOI_ENOMEM;                                     /* one may have the id of a new view */
+    aoi_client *c = aoi_plugins_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may be of a new node */
     if (!c) return AOI_ENOMEM;
     if (count == 1 || aoi_picture_set_viewed(c)) result = AOI_OK;
     for (uint32_t k = count; k-- > 0 && result == AOI_OK;) result = client_add_view(c, entity, k, views + k);
@@ -376,16 +405,8 @@ int aoi_sync_add_views(aoi_sync *y, aoi_entity entity, const aoi_area *views, ui
     return result;
 }
 
-int aoi_sync_add(aoi_sync *y, aoi_entity entity, const aoi_area *view, const aoi_relevance *r) {
-    return aoi_sync_add_views(y, entity, view, 1, r);
-}
-
 aoi_sight *aoi_sync_sight(const aoi_sync *y) {
     return y->sight;
-}
-
-aoi_node aoi_sync_view(const aoi_sync *y, aoi_entity client, uint32_t view) {
-    return view < AOI_MOST_VIEWS ? aoi_find_node(y->space, client, view_id(y, view)) : (aoi_node){0, 0};
 }
 
 int aoi_sync_set_view(aoi_sync *y, aoi_entity client, uint32_t view, const aoi_area *area) {
@@ -394,7 +415,7 @@ int aoi_sync_set_view(aoi_sync *y, aoi_entity client, uint32_t view, const aoi_a
 
 int aoi_sync_remove(aoi_sync *y, aoi_entity client) {
     if (!aoi_client_of(y, client)) return AOI_EGONE;
-    const int result = aoi_remove_node(y->space, aoi_sync_node(y, client));
+    const int result = aoi_remove_node(y->space, aoi_sync_view(y, client, 0));
     if (result == AOI_OK) aoi_sync_drop_ended_views(y);
     return result;
 }
@@ -409,7 +430,15 @@ int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r) {
 
 bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out) {
     const aoi_client *c = aoi_client_of(y, client);
-    if (c) *out = (aoi_relevance){c->limit, c->bytes, aoi_tier_count(c), c->tiers ? c->tiers->as_set : NULL, c->self};
+    if (c)
+        *out = (aoi_relevance){.limit = c->limits ? 0 : c->limit,
+                               .bytes = c->bytes,
+                               .tier_count = aoi_tier_count(c),
+                               .tiers = c->tiers ? c->tiers->as_set : NULL,
+                               .self = c->self,
+                               .limit_count = c->limit_count,
+                               .limits = c->limits,
+                               .team = c->team};
     return c != NULL;
 }
 
@@ -427,33 +456,12 @@ int aoi_sync_resend(aoi_sync *y, aoi_entity client) {
 
 /* ---- targets ----------------------------------------------------------------------------------------------------- */
 
-int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority) {
-    uint32_t slot = aoi_entity_slot(y->space, target);
-    if (!(priority > 0) || isinf(priority)) return AOI_EVALUE;
-    if (slot == AOI_NONE) return AOI_EGONE;
-    uint32_t t = aoi_track_of(y, slot);
-    if (t == AOI_NONE && priority == 1) return AOI_OK;
-    if (t == AOI_NONE && (t = aoi_track_ready(y, slot)) == AOI_NONE) return AOI_ENOMEM;
-    if (priority != 1 && !AOI_GROW(aoi_sync_memory(y), y->priorities, y->priority_cap, y->track_top)) {
-        aoi_track_release(y, t);
-        return AOI_ENOMEM;
-    }
-    if (priority != 1) y->priorities[t] = priority;
-    if (priority != 1) y->tracks[t].flags |= AOI_TRACK_RANKED;
-    else y->tracks[t].flags &= AOI_TRACK_FLAGS ^ AOI_TRACK_RANKED;
-    aoi_track_spot(y, t);
-    aoi_track_release(y, t);
-    y->reranked = true;
-    y->changes++;
-    return AOI_OK;
-}
-
 /* Records pins, so that a player can verify that a client was only sent entities that it saw or had pinned. */
 static void log_pin(aoi_sync *y, int call, aoi_entity client, uint32_t target) {
     aoi_space *s = y->space;
     if (s->journal && y->sight)
-        aoi_log(
-            s, &(aoi_call){call, .entity = client, .node_id = s->world.entities[target].id, .sight = y->sight->number});
+        aoi_log(s, &(aoi_call){call, .entity = client, .node_id = s->records.entities[target].id,
+                               .sight = y->sight->number});
 }
 
 int aoi_sync_pin(aoi_sync *y, aoi_entity client, aoi_entity target) {

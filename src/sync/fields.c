@@ -27,6 +27,7 @@ bool aoi_fields_are_good(const aoi_field *fields, uint32_t count) {
     for (uint32_t f = 0; f < count; f++) {
         size_t n = fields[f].name ? strlen(fields[f].name) : 0;
         if (!n || n > AOI_MOST_FIELD_NAME || fields[f].type < 0 || fields[f].type >= AOI_TYPES) return false;
+        if (fields[f].to < AOI_TO_ALL || fields[f].to > AOI_TO_TEAM) return false;
         for (uint32_t k = 0; k < f; k++)
             if (!strcmp(fields[k].name, fields[f].name)) return false;
     }
@@ -46,14 +47,17 @@ bool aoi_fields_open(aoi_sync *y, const aoi_field *fields, uint32_t count) {
         p->entry[0] = p->type;
         p->entry[1] = (unsigned char)n;
         memcpy(p->entry + 2, fields[f].name, n);
-        if (fields[f].own) y->own_fields |= UINT64_C(1) << f;
+        if (fields[f].to == AOI_TO_OWN) y->own_fields |= UINT64_C(1) << f;
+        if (fields[f].to == AOI_TO_TEAM) y->team_fields |= UINT64_C(1) << f;
         y->table_most += p->entry_size;
         uint32_t part = 3u * 3u + 1u, value = aoi_is_text(p->type) ? part : lengths[p->type];
         uint32_t piece = AOI_WIRE_ID + 2 * aoi_varint_size(UINT64_C(1) << f) + p->entry_size + value;
         if (piece > y->piece) y->piece = piece;
     }
+    y->limited_fields = y->own_fields | y->team_fields;
+    for (uint32_t f = 0; f < count && y->team_fields; f++) y->fields[f].at += (uint16_t)(2 * sizeof(uint32_t));
     y->table_most += AOI_MOST_VARINT;
-    y->state_size = at;
+    y->state_size = at + (y->team_fields ? 2 * (uint32_t)sizeof(uint32_t) : 0);
     return true;
 }
 
@@ -249,6 +253,13 @@ static void state_change(aoi_sync *y, uint32_t track, uint32_t field, uint64_t b
     aoi_track_list(y, track);
 }
 
+void aoi_state_turned(aoi_sync *y, uint32_t track) {
+    aoi_state *s = state_of(y, track);
+    if (!s || !(s->put & y->team_fields)) return;
+    s->news |= AOI_NEWS_PUBLIC;
+    aoi_track_list(y, track);
+}
+
 static int put_blob(aoi_sync *y, uint32_t track, uint32_t field, const aoi_value *v, uint32_t ago) {
     aoi_state *s = state_of(y, track);
     const aoi_blob *old = s ? aoi_state_blob(y, s, field) : NULL;
@@ -273,6 +284,19 @@ static int put_plain(aoi_sync *y, uint32_t track, uint32_t field, uint64_t bits,
     return AOI_OK;
 }
 
+bool aoi_sync_holds(const aoi_sync *y, uint32_t field, const aoi_value *value) {
+    uint64_t bits;
+    if (field >= y->field_count) return false;
+    const int type = y->fields[field].type;
+    return aoi_is_text(type) ? value->size <= AOI_MOST_VALUE : bits_of(type, value->number, &bits);
+}
+
+aoi_sync *aoi_sync_after(const aoi_space *s, const aoi_sync *after) {
+    aoi_plugin *l = after ? after->plugin.next : s->plugins;
+    while (l && (l->class != &aoi_sync_plugin || ((aoi_sync *)(void *)l)->stands_in)) l = l->next;
+    return (aoi_sync *)(void *)l;
+}
+
 int aoi_sync_put(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_value *value) {
     return aoi_sync_put_past(y, entity, field, value, 0);
 }
@@ -281,9 +305,9 @@ int aoi_sync_put_past(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_
     uint32_t slot = aoi_entity_slot(y->space, entity), track;
     uint64_t bits = 0;
     if (slot == AOI_NONE) return AOI_EGONE;
-    if (field >= y->field_count) return AOI_EVALUE;
-    bool text = aoi_is_text(y->fields[field].type);
-    if (text ? value->size > AOI_MOST_VALUE : !bits_of(y->fields[field].type, value->number, &bits)) return AOI_EVALUE;
+    if (!aoi_sync_holds(y, field, value)) return AOI_EVALUE;
+    const bool text = aoi_is_text(y->fields[field].type);
+    if (!text) (void)bits_of(y->fields[field].type, value->number, &bits);
     if ((track = aoi_track_ready(y, slot)) == AOI_NONE) return AOI_ENOMEM;
     const uint64_t changes = y->changes;
     int result = text ? put_blob(y, track, field, value, ago) : put_plain(y, track, field, bits, ago);
@@ -344,16 +368,16 @@ uint32_t aoi_state_bound(const aoi_sync *y, uint32_t track, uint64_t mask) {
 }
 
 /* There must be room for AOI_VARINT_ROOM more bytes. */
-unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t field, unsigned char *p) {
+unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t field, bool shown, unsigned char *p) {
     const aoi_state *s = y->states[track];
     const aoi_field_plan *plan = y->fields + field;
     if (aoi_is_text(plan->type)) {
-        const aoi_blob *blob = aoi_state_blob(y, s, field);
+        const aoi_blob *blob = shown ? aoi_state_blob(y, s, field) : NULL;
         p = aoi_put_varint(p, (blob ? blob->size : 0) * UINT64_C(2));
         if (blob) memcpy(p, blob->bytes, blob->size);
         return p + (blob ? blob->size : 0);
     }
-    uint64_t bits = state_bits(s, plan);
+    uint64_t bits = shown ? state_bits(s, plan) : 0;
     if (plan->type == AOI_U16 || plan->type == AOI_U32) return aoi_put_varint(p, bits);
     if (plan->type == AOI_I16 || plan->type == AOI_I32)
         return aoi_put_signed(p, (int64_t)aoi_number_of(plan->type, bits));
@@ -361,10 +385,13 @@ unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t f
     return p;
 }
 
-unsigned char *aoi_state_put_values(const aoi_sync *y, uint32_t track, uint64_t mask, unsigned char *p) {
+unsigned char *aoi_state_put_values(const aoi_sync *y, uint32_t track, uint64_t mask, uint64_t shown,
+                                    unsigned char *p) {
     p = aoi_put_varint(p, mask);
-    for (uint64_t rest = mask; rest; rest &= rest - 1)
-        p = aoi_state_put_value(y, track, (uint32_t)aoi_lanes_first(rest), p);
+    for (uint64_t rest = mask; rest; rest &= rest - 1) {
+        const uint32_t f = (uint32_t)aoi_lanes_first(rest);
+        p = aoi_state_put_value(y, track, f, shown >> f & 1, p);
+    }
     return p;
 }
 
@@ -374,39 +401,39 @@ void aoi_scratch_clear(aoi_sync *y) {
     AOI_CLEAR(aoi_sync_memory(y), y->scratch, y->scratch_cap);
 }
 
-const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, bool whole, uint32_t *size) {
-    aoi_state *s = y->states[track];
-    uint32_t *entry = s->packed + whole;
+/* entry: where it is remembered, or NULL. */
+AOI_NOINLINE static const unsigned char *pack_anew(aoi_sync *y, uint32_t track, uint64_t mask, uint64_t shown,
+                                                   uint32_t *entry, uint32_t *size) {
     scratch_head head = {mask, 0};
-    if (s->packed_in != y->scratch_epoch) s->packed[0] = s->packed[1] = AOI_NONE;
-    s->packed_in = y->scratch_epoch;
-    if (*entry != AOI_NONE) {
-        memcpy(&head, y->scratch + *entry, sizeof head);
-        *size = head.size;
-        if (head.mask == mask) return y->scratch + *entry + sizeof head;
-        head.mask = mask;
-    }
     size_t need = y->scratch_end + sizeof head + (size_t)aoi_state_bound(y, track, mask) + AOI_VARINT_ROOM;
     if (need > INT32_MAX || !AOI_GROW(aoi_sync_memory(y), y->scratch, y->scratch_cap, need)) return NULL;
-    unsigned char *begin = y->scratch + y->scratch_end + sizeof head, *p = aoi_state_put_values(y, track, mask, begin);
-    *size = head.size = (uint32_t)(p - begin);
-    if (mask & y->own_fields) return begin; /* for one client alone: not cached */
+    unsigned char *begin = y->scratch + y->scratch_end + sizeof head;
+    *size = head.size = (uint32_t)(aoi_state_put_values(y, track, mask, shown, begin) - begin);
+    if (!entry) return begin;
     memcpy(begin - sizeof head, &head, sizeof head);
-    if (!whole) s->since = y->now + 1; /* matches no client until aoi_state_pack_is_since */
     *entry = y->scratch_end;
     y->scratch_end += (uint32_t)sizeof head + head.size;
     return begin;
 }
 
-/* Clients mostly need the same change, one after the other. */
-uint64_t aoi_state_packed_since(const aoi_sync *y, uint32_t track, uint32_t since) {
-    const aoi_state *s = y->states[track];
-    scratch_head head;
-    if (s->packed_in != y->scratch_epoch || s->packed[0] == AOI_NONE || s->since != since) return 0;
-    memcpy(&head, y->scratch + s->packed[0], sizeof head);
-    return head.mask;
-}
-
-void aoi_state_pack_is_since(aoi_sync *y, uint32_t track, uint32_t since) {
-    y->states[track]->since = since;
+const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, uint64_t shown, bool whole,
+                                    uint32_t *size) {
+    aoi_state *s = y->states[track];
+    uint32_t *const teams = s->changed + y->field_count, *entry = s->packed + whole;
+    if (s->packed_in != y->scratch_epoch) {
+        s->packed_in = y->scratch_epoch;
+        s->packed[0] = s->packed[1] = AOI_NONE;
+        if (y->team_fields) teams[0] = teams[1] = AOI_NONE;
+    }
+    if (mask & y->limited_fields) {
+        const bool alone = ((mask & y->own_fields) | (mask & ~shown)) != 0; /* for one client, or few */
+        entry = alone ? NULL : mask & y->team_fields ? teams + whole : entry;
+    }
+    if (entry && *entry != AOI_NONE) {
+        scratch_head head;
+        memcpy(&head, y->scratch + *entry, sizeof head);
+        *size = head.size;
+        if (head.mask == mask) return y->scratch + *entry + sizeof head;
+    }
+    return pack_anew(y, track, mask, shown, entry, size);
 }

@@ -40,18 +40,33 @@ uint8_t aoi_lacks_of_age(const aoi_sync *y, unsigned age) {
     return (uint8_t)(age <= LACKS_ALL ? age : lacks_since(y->now, y->now - (age - 2)));
 }
 
-uint64_t aoi_fields_for(const aoi_client *c, uint32_t track) {
-    return track == c->track ? UINT64_MAX : ~c->sync->own_fields;
+static bool may_hold(const aoi_client *c, uint32_t record) {
+    return (aoi_fields_for(c, c->tracks[record]) & c->sync->team_fields) != 0;
+}
+
+void aoi_record_holds(aoi_client *c, uint32_t record) {
+    if (c->holds) c->holds[record] = may_hold(c, record);
+}
+
+bool aoi_record_turned(const aoi_client *c, uint32_t record) {
+    return c->holds[record] != may_hold(c, record) && aoi_state_put(c->sync, c->tracks[record]) & c->sync->team_fields;
+}
+
+/* Team fields to be sent all, or taken back, because the client's team or the entity's has changed. */
+static uint64_t fields_turned(const aoi_client *c, uint32_t record) {
+    return aoi_record_turns(c, record) ? aoi_state_put(c->sync, c->tracks[record]) & c->sync->team_fields : 0;
+}
+
+void aoi_record_lacks(aoi_client *c, uint32_t i) {
+    if (c->lacks[i]) return;
+    if (c->tiers && !(c->flags[i] & AOI_RECORD_WAITS)) c->since[i] = aoi_units_of(c->tiers, c->sync->now);
+    c->lacks[i] = (uint8_t)aoi_lacks_fresh(c);
 }
 
 /* Changed `own` fields: only the record of the client's own entity can lack them; one that appears is sent them all. */
 void aoi_lacks_own(aoi_client *c) {
     uint32_t i = c->own_news && c->lacks ? aoi_picture_find(c, c->track) : AOI_NONE;
-    if (i >= c->known) return;
-    uint8_t *lacks = c->lacks + i;
-    if (*lacks) return;
-    if (c->tiers && !(c->flags[i] & AOI_RECORD_WAITS)) c->since[i] = aoi_units_of(c->tiers, c->sync->now);
-    *lacks = (uint8_t)aoi_lacks_fresh(c);
+    if (i < c->known) aoi_record_lacks(c, i);
 }
 
 static uint64_t fields_lacked(const aoi_client *c, uint32_t record, uint32_t track) {
@@ -59,14 +74,14 @@ static uint64_t fields_lacked(const aoi_client *c, uint32_t record, uint32_t tra
     unsigned lacks = c->lacks[record];
     uint64_t mask = lacks == LACKS_ALL ? aoi_state_put(y, track)
                                        : aoi_state_changed(y, track, y->now - ((y->now - lacks) & (LACKS_SINCE - 1)));
-    return mask & aoi_fields_for(c, track);
+    return (mask & aoi_fields_for(c, track)) | fields_turned(c, record);
 }
 
 uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track) {
     const uint64_t pass = c->pass && c->pass->track == track ? c->pass->mask : 0;
     const uint64_t late = aoi_state_changed(c->sync, track, c->synced) & aoi_fields_for(c, track);
     const bool waits = c->lacks && c->lacks[record];
-    return pass | late | (waits ? fields_lacked(c, record, track) : 0);
+    return pass | late | (waits ? fields_lacked(c, record, track) : fields_turned(c, record));
 }
 
 /* ---- whole records: false when memory is refused ------------------------------------------------------------------- */
@@ -94,12 +109,12 @@ static bool take_state(aoi_sync *y, const unsigned char *p, uint64_t last, uint6
     return false;
 }
 
-static bool put_state(aoi_client *c, uint32_t track, uint64_t mask, bool whole, bool *taken) {
+static bool put_state(aoi_client *c, uint32_t track, uint64_t mask, uint64_t shown, bool whole, bool *taken) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
     uint64_t last = w->last;
     uint32_t size;
-    const unsigned char *packed = aoi_state_pack(y, track, mask, whole, &size);
+    const unsigned char *packed = aoi_state_pack(y, track, mask, shown, whole, &size);
     if (!packed || w->end > (uint32_t)INT32_MAX ||
         !AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD + size))
         return false;
@@ -110,15 +125,11 @@ static bool put_state(aoi_client *c, uint32_t track, uint64_t mask, bool whole, 
 }
 
 bool aoi_pack_changed(aoi_client *c, uint32_t track) {
-    aoi_sync *y = c->sync;
+    const uint64_t shown = aoi_fields_for(c, track);
+    uint64_t mask = aoi_state_changed(c->sync, track, c->synced) & shown;
     bool taken;
-    uint64_t mask = track == c->track ? 0 : aoi_state_packed_since(y, track, c->synced);
-    if (mask) return put_state(c, track, mask, false, &taken);
-    mask = aoi_state_changed(y, track, c->synced) & aoi_fields_for(c, track);
-    if (!mask) return true;
-    if (!put_state(c, track, mask, false, &taken)) return false;
-    if (track != c->track) aoi_state_pack_is_since(y, track, c->synced);
-    return true;
+    if (c->holds) mask |= fields_turned(c, aoi_picture_find(c, track));
+    return !mask || put_state(c, track, mask, shown, false, &taken);
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------- */
@@ -156,6 +167,7 @@ static bool put_piece(aoi_client *c, uint32_t room) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
     aoi_pass *pass = &y->pass;
+    const uint64_t shows = aoi_fields_for(c, pass->track);
     uint64_t last = w->last, took = 0;
     uint32_t most = AOI_WIRE_ID + 3 * 3 + AOI_MOST_VARINT + aoi_state_bound(y, pass->track, pass->mask) + y->table_most;
     if (room > room_left(w)) room = room_left(w);
@@ -169,9 +181,10 @@ static bool put_piece(aoi_client *c, uint32_t room) {
         uint32_t cost = (uint32_t)(begin - (w->bytes + w->end)) + aoi_varint_size(mask) + (uint32_t)(p - values) +
                         aoi_fields_table_size(y, w->fields | mask) - w->table;
         uint32_t left = room > cost ? room - cost : 0;
-        bool text = aoi_is_text(y->fields[f].type),
-             fits = aoi_state_bound(y, pass->track, bit) - AOI_MOST_VARINT <= left;
-        if (!pass->offset && fits) p = aoi_state_put_value(y, pass->track, f, p);
+        const bool shown = (bit & shows) != 0;
+        bool text = aoi_is_text(y->fields[f].type) && shown,
+             fits = shown ? aoi_state_bound(y, pass->track, bit) - AOI_MOST_VARINT <= left : left >= AOI_WIRE_DOUBLE;
+        if (!pass->offset && fits) p = aoi_state_put_value(y, pass->track, f, shown, p);
         else {
             unsigned char *end = text ? put_part(y, pass, f, left, p) : NULL;
             if (!end) break;
@@ -213,7 +226,9 @@ bool aoi_pack_pass(aoi_client *c) {
     if (y->passes || !has_pass(c)) return true;
     y->pass = *c->pass;
     y->passes = true;
-    return put_piece(c, UINT32_MAX);
+    if (!aoi_record_turns(c, aoi_picture_find(c, y->pass.track))) return put_piece(c, UINT32_MAX);
+    y->pass.mask = y->pass.offset = 0; /* begins again, with other fields */
+    return true;
 }
 
 bool aoi_pass_resume(aoi_client *c, const aoi_pass *pass, const void *text, uint32_t size) {
@@ -244,7 +259,8 @@ bool aoi_pack_lacking(aoi_client *c, uint32_t record) {
     if (c->pass && c->pass->mask && c->pass->track == track) return true; /* its pass has begun */
     if (!mask) return note_lacks(c, record, LACKS_NOTHING);
     if (is_short(y, track, mask))
-        return put_state(c, track, mask, false, &taken) && (!taken || note_lacks(c, record, 0));
+        return put_state(c, track, mask, aoi_fields_for(c, track), false, &taken) &&
+               (!taken || note_lacks(c, record, 0));
     if (has_pass(c)) return true;
     if (!pass_ready(c)) return false;
     y->pass = (aoi_pass){.track = track, .began = y->now, .mask = mask};
@@ -255,10 +271,10 @@ bool aoi_pack_lacking(aoi_client *c, uint32_t record) {
 bool aoi_pack_whole(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
     uint32_t track = c->tracks[record];
-    uint64_t mask = aoi_state_differs(y, track) & aoi_fields_for(c, track);
+    const uint64_t shown = aoi_fields_for(c, track), mask = aoi_state_differs(y, track) & shown;
     bool taken = false, full = y->writer.full;
     if (!mask) return true;
-    if (is_short(y, track, mask) && !put_state(c, track, mask, true, &taken)) return false;
+    if (is_short(y, track, mask) && !put_state(c, track, mask, shown, true, &taken)) return false;
     y->writer.full = full; /* shorter records may fit */
     return taken || note_lacks(c, record, LACKS_ALL);
 }
@@ -268,11 +284,10 @@ bool aoi_pack_whole(aoi_client *c, uint32_t record) {
 bool aoi_pack_last(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
     const uint32_t track = c->tracks[record];
-    const bool is_last = y->tracks[track].flags & AOI_TRACK_DEAD && aoi_state_put(y, track);
-    const uint64_t mask = is_last ? aoi_fields_lacking(c, record, track) & aoi_state_put(y, track) : 0;
+    const uint64_t put = aoi_state_put(y, track), mask = put ? put & aoi_fields_lacking(c, record, track) : 0;
     bool taken, full = y->writer.full;
     if (!mask || aoi_slot_of_id(y->space, y->tracks[track].id) != AOI_NONE) return true;
-    if (!put_state(c, track, mask, false, &taken)) return false;
+    if (!put_state(c, track, mask, aoi_fields_for(c, track), false, &taken)) return false;
     y->writer.full = full;
     return true;
 }
@@ -287,9 +302,12 @@ static void apply_pass(aoi_client *c) {
     if (!c->pass->offset) c->pass->blob = NULL;
     if (c->pass->blob) c->pass->blob->refs++;
     aoi_blob_release(y, old);
+    const bool turned = aoi_record_turns(c, i), turns = turned && c->pass->began != y->now;
+    if (turned) c->lacks[i] = LACKS_ALL; /* what a pass that is given up leaves */
+    if (!turns) aoi_record_holds(c, i);
     if (c->pass->mask) return;
     bool again = aoi_state_changed(y, c->pass->track, c->pass->began) & aoi_fields_for(c, c->pass->track);
-    c->lacks[i] = (uint8_t)(again ? lacks_since(y->now, c->pass->began) : LACKS_NOTHING);
+    c->lacks[i] = (uint8_t)(turns ? LACKS_ALL : again ? lacks_since(y->now, c->pass->began) : LACKS_NOTHING);
     aoi_record_starts(c, i);
     aoi_pass_end(c);
 }
@@ -300,6 +318,7 @@ void aoi_apply_state(aoi_client *c) {
     for (uint32_t k = 0; k < y->lacks_change_count; k++) {
         lacks[y->lacks_changes[k].record] = y->lacks_changes[k].lacks;
         if (!y->lacks_changes[k].lacks) aoi_record_starts(c, y->lacks_changes[k].record);
+        if (!y->lacks_changes[k].lacks) aoi_record_holds(c, y->lacks_changes[k].record);
         c->backlog |= y->lacks_changes[k].lacks != LACKS_NOTHING;
     }
     if (y->passes) apply_pass(c);

@@ -12,7 +12,15 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-enum { AOI_WIRE_VERSION = 2, AOI_WIRE_3D = 1, AOI_WIRE_ANEW = 2, AOI_WIRE_FIELDS = 4, AOI_WIRE_REASONS = 8 };
+enum {
+    AOI_WIRE_VERSION = 2,
+    AOI_WIRE_3D = 1,
+    AOI_WIRE_ANEW = 2,
+    AOI_WIRE_FIELDS = 4,
+    AOI_WIRE_REASONS = 8,
+    AOI_WIRE_RIDERS = 16
+};
+enum { AOI_FORM_WIDE = 1, AOI_FORM_CARRIER = 2 }; /* bits of the form of a wide record, of synchronisers with riders */
 
 /* tags of records */
 enum {
@@ -31,7 +39,7 @@ enum { AOI_SCALE_FLOATS = 0, AOI_SCALE_TEN = 1, AOI_SCALE_TWO = 17, AOI_SCALE_TO
 
 enum {
     AOI_WIRE_HEAD = 64,   /* room for the longest head: 3 + 8 + 5 + 3 * 8 */
-    AOI_WIRE_RECORD = 64, /* the longest record: 10 + 10 + 3 * 8 */
+    AOI_WIRE_RECORD = 64, /* the longest record: 10 + 10 + 1 + 10 + 3 * 8 */
     AOI_WIRE_ID = 10,     /* a tag and any id */
     AOI_WIRE_KIND = 10,
     AOI_WIRE_VARINT53 = 8, /* a number of quanta up to 2^53, with its sign */
@@ -57,6 +65,7 @@ typedef struct aoi_writer {
     bool quanta;
     bool full;    /* a record did not fit into the budget */
     bool reasons; /* records of what is gone have one */
+    bool riders;  /* wide records have a form */
 } aoi_writer;
 
 /* Writes the zigzagged difference from the last id as a varint, with the tag in its lowest three bits. */
@@ -77,6 +86,20 @@ static inline unsigned char *aoi_put_wire_place(const aoi_writer *w, unsigned ch
     return p;
 }
 
+/* Writes a record of a position that is wide, or names a carrier: then it is an offset, unless the carrier's id is 0. */
+static inline unsigned char *aoi_put_wide_record(aoi_writer *w, unsigned char *p, int tag, int64_t id, uint64_t kind,
+                                                 const aoi_wire_place *at, bool wide, const int64_t *carrier) {
+    p = aoi_put_id(w, p, tag, id);
+    if (tag == AOI_TAG_APPEARED_WIDE) p = aoi_put_varint(p, kind);
+    if (w->riders) *p++ = (unsigned char)((wide ? AOI_FORM_WIDE : 0) | (carrier ? AOI_FORM_CARRIER : 0));
+    if (carrier) p = aoi_put_varint(p, aoi_zigzag((uint64_t)*carrier - (uint64_t)id));
+    const bool offset = carrier && *carrier && w->quanta;
+    if (!wide && !offset) return aoi_put_wire_place(w, p, at);
+    for (int a = 0; a < w->axes; a++)
+        p = wide ? aoi_put_bytes(p, at->bits[a], 8) : aoi_put_varint(p, aoi_zigzag(at->bits[a]));
+    return p;
+}
+
 /* The tag of an update; a touch together with a wide position needs a record of its own. */
 static inline int aoi_tag_of(bool moved, bool touched, bool wide) {
     return !moved ? AOI_TAG_TOUCHED : wide ? AOI_TAG_MOVED_WIDE : touched ? AOI_TAG_MOVED_TOUCHED : AOI_TAG_MOVED;
@@ -86,13 +109,11 @@ static inline int aoi_tag_of(bool moved, bool touched, bool wide) {
 static inline unsigned char *aoi_put_record(aoi_writer *w, unsigned char *p, int tag, int64_t id, uint64_t kind,
                                             const aoi_wire_place *at) {
     const bool wide = tag == AOI_TAG_MOVED_WIDE || tag == AOI_TAG_APPEARED_WIDE;
+    if (wide) return aoi_put_wide_record(w, p, tag, id, kind, at, true, NULL);
     p = aoi_put_id(w, p, tag, id);
     if (tag == AOI_TAG_GONE) return p;
-    if (tag != AOI_TAG_MOVED && tag != AOI_TAG_MOVED_WIDE) p = aoi_put_varint(p, kind);
-    if (tag == AOI_TAG_TOUCHED) return p;
-    if (!wide) return aoi_put_wire_place(w, p, at);
-    for (int a = 0; a < w->axes; a++) p = aoi_put_bytes(p, at->bits[a], 8);
-    return p;
+    if (tag != AOI_TAG_MOVED) p = aoi_put_varint(p, kind);
+    return tag == AOI_TAG_TOUCHED ? p : aoi_put_wire_place(w, p, at);
 }
 
 /* Writes the head before the table of fields, which precedes the first record; returns the begin of the message. */
@@ -100,7 +121,8 @@ static inline unsigned char *aoi_writer_head(aoi_writer *w, int scale, double qu
     unsigned char head[AOI_WIRE_HEAD], *p = head;
     *p++ = AOI_WIRE_VERSION;
     *p++ = (unsigned char)((w->axes == 3 ? AOI_WIRE_3D : 0) | (anew ? AOI_WIRE_ANEW : 0) |
-                           (w->fields ? AOI_WIRE_FIELDS : 0) | (w->reasons ? AOI_WIRE_REASONS : 0));
+                           (w->fields ? AOI_WIRE_FIELDS : 0) | (w->reasons ? AOI_WIRE_REASONS : 0) |
+                           (w->riders ? AOI_WIRE_RIDERS : 0));
     *p++ = (unsigned char)scale;
     if (scale == AOI_SCALE_OTHER) p = aoi_put_double(p, quantum);
     p = aoi_put_varint(p, w->records);

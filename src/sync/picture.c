@@ -56,14 +56,16 @@ static void index_remove(aoi_client *c, uint32_t record) {
 
 /* ---- the block --------------------------------------------------------------------------------------------------- */
 
-enum { DATED = 1, STATEFUL = 2, VIEWED = 4 }; /* the arrays that not every picture has */
+enum { DATED = 1, STATEFUL = 2, VIEWED = 4, TEAMED = 8, SEATED = 16 }; /* the arrays that not every picture has */
 
 static unsigned picture_parts(const aoi_client *c) {
-    return (c->sent_at ? DATED : 0u) | (c->lacks ? STATEFUL : 0u) | (c->sees ? VIEWED : 0u);
+    return (c->sent_at ? DATED : 0u) | (c->lacks ? STATEFUL : 0u) | (c->sees ? VIEWED : 0u) |
+           (c->sync->team_fields ? TEAMED : 0u) | (c->sync->riders ? SEATED : 0u);
 }
 
 static size_t picture_bytes(uint32_t cap, unsigned parts) {
-    const size_t numbers = parts & DATED ? 2 : 1, bytes = 1u + (parts & STATEFUL ? 1 : 0) + (parts & VIEWED ? 2 : 0);
+    const size_t numbers = 1u + (parts & DATED ? 1 : 0) + (parts & SEATED ? 1 : 0),
+                 bytes = 1u + (parts & STATEFUL ? 1 : 0) + (parts & VIEWED ? 2 : 0) + (parts & TEAMED ? 1 : 0);
     return cap * bytes + (cap * numbers + index_size(cap)) * sizeof(uint32_t);
 }
 
@@ -75,12 +77,16 @@ static void picture_lay(aoi_client *c, uint8_t *block, uint32_t cap, unsigned pa
     c->tracks = numbers - cap;
     c->sent_at = parts & DATED ? numbers : NULL;
     numbers += parts & DATED ? cap : 0;
+    c->told = parts & SEATED ? numbers : NULL;
+    numbers += parts & SEATED ? cap : 0;
     c->index = index_size(cap) ? numbers : NULL;
     uint8_t *bytes = (uint8_t *)(numbers + index_size(cap));
     c->lacks = parts & STATEFUL ? bytes : NULL;
     bytes += parts & STATEFUL ? cap : 0;
     c->sees = parts & VIEWED ? bytes : NULL;
     c->saw = parts & VIEWED ? bytes + cap : NULL;
+    bytes += parts & VIEWED ? 2 * (size_t)cap : 0;
+    c->holds = parts & TEAMED ? bytes : NULL;
 }
 
 static void picture_free_block(aoi_client *c) {
@@ -103,11 +109,11 @@ static bool picture_relay(aoi_client *c, uint32_t cap, unsigned parts) {
     copy_records(to.lacks, c->lacks, c->count);
     copy_records(to.sees, c->sees, c->count);
     copy_records(to.saw, c->saw, c->count);
-    for (uint32_t i = 0; i < c->count; i++) {
-        to.tracks[i] = c->tracks[i];
-        if (to.sent_at) to.sent_at[i] = c->sent_at ? c->sent_at[i] : c->sync->now;
-        if (to.index) index_add(&to, i);
-    }
+    copy_records(to.holds, c->holds, c->count);
+    if (c->count) memcpy(to.tracks, c->tracks, c->count * sizeof *to.tracks);
+    if (to.told && c->told) memcpy(to.told, c->told, c->count * sizeof *to.told);
+    for (uint32_t i = 0; i < c->count && to.sent_at; i++) to.sent_at[i] = c->sent_at ? c->sent_at[i] : c->sync->now;
+    for (uint32_t i = 0; i < c->count && to.index; i++) index_add(&to, i);
     picture_free_block(c);
     *c = to;
     return true;
@@ -131,7 +137,8 @@ bool aoi_picture_since_ready(aoi_client *c, uint32_t records) {
 
 /* If the unit of times changes, all that waits becomes due. */
 bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_tiers *tiers) {
-    const unsigned parts = (dated ? DATED : 0u) | (stateful ? STATEFUL : 0u) | (picture_parts(c) & VIEWED);
+    const unsigned parts =
+        (dated ? DATED : 0u) | (stateful ? STATEFUL : 0u) | (picture_parts(c) & (VIEWED | TEAMED | SEATED));
     if (tiers && !aoi_picture_since_ready(c, c->known)) return false;
     if ((!c->flags || parts != picture_parts(c)) && !picture_relay(c, c->flags ? c->cap : LEAST_RECORDS, parts))
         return false;
@@ -180,9 +187,11 @@ void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
     swap_numbers(c->tracks, i, k);
     swap_bytes(c->flags, i, k);
     if (c->sent_at) swap_numbers(c->sent_at, i, k);
+    if (c->told) swap_numbers(c->told, i, k);
     if (c->lacks) swap_bytes(c->lacks, i, k);
     if (c->sees) swap_bytes(c->sees, i, k);
     if (c->sees) swap_bytes(c->saw, i, k);
+    if (c->holds) swap_bytes(c->holds, i, k);
     if (i < c->since_cap && k < c->since_cap) swap_bytes(c->since, i, k);
 }
 
@@ -193,8 +202,10 @@ uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags) {
     c->tracks[i] = track;
     c->flags[i] = (uint8_t)flags;
     aoi_record_starts(c, i);
+    if (c->told) c->told[i] = AOI_NONE;
     if (c->lacks) c->lacks[i] = 0;
     if (c->sees) c->sees[i] = c->saw[i] = 0;
+    if (c->holds) c->holds[i] = 0;
     if (c->index) index_add(c, i);
     c->count++;
     c->unseen += !(flags & AOI_RECORD_SEEN);
@@ -213,31 +224,14 @@ void aoi_picture_drop(aoi_client *c, uint32_t record) {
     aoi_track_release(y, track);
 }
 
-void aoi_picture_know(aoi_client *c, uint32_t record) {
-    aoi_track_add_knower(c->sync, c->tracks[record], c->number);
-    aoi_picture_swap(c, record, c->known);
-    if (c->tiers)
-        c->since[c->known] = aoi_units_of(c->tiers, c->sync->now); /* state that did not fit waits since then */
-    c->known++;
-}
-
 void aoi_picture_forget(aoi_client *c, uint32_t record) {
     const uint32_t track = c->tracks[record];
     aoi_track_remove_knower(c->sync, track, c->number);
     if (c->lacks) c->lacks[record] = 0;
+    if (c->told) c->told[record] = AOI_NONE;
     if (c->pass && c->pass->track == track) aoi_pass_end(c);
     c->flags[record] &= AOI_RECORD_SEEN | AOI_RECORD_SAW | AOI_RECORD_PIN;
     aoi_picture_swap(c, record, --c->known);
-}
-
-/* Verifies the capacities, and that the index has exactly the records. */
-const char *aoi_picture_check(const aoi_client *c) {
-    uint32_t entries = 0;
-    for (uint32_t i = 0; i < index_size(c->cap); i++) entries += c->index[i] != 0;
-    if (c->cap % 8 || c->count > c->cap || c->known > c->count) return "a picture has no room for its records";
-    if ((c->sent_at != NULL) != (c->bytes > 0) || (c->tiers && c->known > c->since_cap))
-        return "a picture has no room for its times";
-    return c->index && entries != c->count ? "a picture has a wrong index" : NULL;
 }
 
 /* ---- the queue --------------------------------------------------------------------------------------------------- */

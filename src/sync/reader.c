@@ -96,11 +96,12 @@ static bool read_head(aoi_reader *r) {
     uint64_t records;
     if (!read_byte(r, &version) || !read_byte(r, &flags)) return false;
     if (version != AOI_WIRE_VERSION) return reader_fail(r, "it is of another version");
-    if (flags & ~(unsigned)(AOI_WIRE_3D | AOI_WIRE_ANEW | AOI_WIRE_FIELDS | AOI_WIRE_REASONS))
+    if (flags & ~(unsigned)(AOI_WIRE_3D | AOI_WIRE_ANEW | AOI_WIRE_FIELDS | AOI_WIRE_REASONS | AOI_WIRE_RIDERS))
         return reader_fail(r, "it has unknown flags");
     r->dimensions = flags & AOI_WIRE_3D ? 3 : 2;
     r->anew = flags & AOI_WIRE_ANEW;
     r->reasons = flags & AOI_WIRE_REASONS;
+    r->riders = flags & AOI_WIRE_RIDERS;
     if (!read_quantum(r) || !read_varint(r, 32, &records)) return false;
     for (int a = 0; a < r->dimensions && r->quantum > 0; a++)
         if (!read_quanta(r, 0, r->origin + a)) return false;
@@ -116,7 +117,8 @@ const char *aoi_read_begin(aoi_reader *r, const void *bytes, size_t size) {
     return r->fault;
 }
 
-static bool read_position(aoi_reader *r, bool wide, double *pos) {
+/* from: in quanta, what the position is relative to. */
+static bool read_position(aoi_reader *r, bool wide, const int64_t *from, double *pos) {
     for (int a = 0; a < r->dimensions; a++) {
         int64_t n;
         if (wide) {
@@ -124,12 +126,29 @@ static bool read_position(aoi_reader *r, bool wide, double *pos) {
         } else if (!(r->quantum > 0)) {
             if (!read_float(r, pos + a)) return false;
         } else {
-            if (!read_quanta(r, r->origin[a], &n)) return false;
+            if (!read_quanta(r, from[a], &n)) return false;
             pos[a] = r->quantum * (double)n;
             if (!isfinite(pos[a])) return reader_fail(r, "a position is out of range");
         }
     }
     return true;
+}
+
+/* A position, or with riders what the form of a wide record says. */
+static bool read_place(aoi_reader *r, bool wide, aoi_news *out) {
+    static const int64_t none[3];
+    unsigned form = AOI_FORM_WIDE;
+    uint64_t z;
+    if (!wide || !r->riders) return read_position(r, wide, r->origin, out->pos);
+    if (!read_byte(r, &form)) return false;
+    if (form < AOI_FORM_WIDE || form > (AOI_FORM_WIDE | AOI_FORM_CARRIER))
+        return reader_fail(r, "a record has an unknown form");
+    if (!(form & AOI_FORM_CARRIER)) return read_position(r, true, none, out->pos);
+    if (!read_varint(r, 64, &z)) return false;
+    out->carrier = (int64_t)((uint64_t)out->id + aoi_unzigzag(z));
+    out->what |= AOI_RIDING;
+    if (out->carrier) out->what &= ~AOI_MOVED;
+    return read_position(r, form & AOI_FORM_WIDE, out->carrier ? none : r->origin, out->pos);
 }
 
 static bool read_id(aoi_reader *r, int *tag, int64_t *id) {
@@ -227,7 +246,7 @@ bool aoi_read_next(aoi_reader *r, aoi_news *out) {
     bool wide = tag == AOI_TAG_MOVED_WIDE || tag == AOI_TAG_APPEARED_WIDE;
     out->what = what[tag];
     if (out->what & (AOI_APPEARED | AOI_TOUCHED) && !read_varint(r, 64, &out->kind)) return false;
-    if (out->what & (AOI_APPEARED | AOI_MOVED) && !read_position(r, wide, out->pos)) return false;
+    if (out->what & (AOI_APPEARED | AOI_MOVED) && !read_place(r, wide, out)) return false;
     if (out->what == AOI_STATE && !read_values(r)) return false;
     unsigned reason = 0;
     if (out->what == AOI_GONE && r->reasons && !read_byte(r, &reason)) return false;

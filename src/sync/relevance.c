@@ -28,13 +28,13 @@ double aoi_client_distance2(const aoi_client *c, uint32_t record) {
     const double *w = aoi_position_now(y->space, aoi_client_entity(c));
     const double *t = aoi_position_now(y->space, y->tracks[c->tracks[record]].entity);
     double square = 0;
-    for (int a = 0; a < y->space->world.dims; a++) square += (t[a] - w[a]) * (t[a] - w[a]);
+    for (int a = 0; a < y->space->records.dims; a++) square += (t[a] - w[a]) * (t[a] - w[a]);
     return square;
 }
 
 double aoi_urgency(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
-    double priority = fmin(aoi_track_priority(y, c->tracks[record]), 0x1p990); /* the product is finite */
+    double priority = fmin(aoi_priority_for(c, c->tracks[record]), 0x1p990); /* the product is finite */
     return priority * (double)(uint32_t)(y->now - c->sent_at[record]);
 }
 
@@ -42,7 +42,7 @@ double aoi_urgency(const aoi_client *c, uint32_t record) {
 static aoi_pick pick_of(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
     bool known = record < c->known;
-    return (aoi_pick){.weight = aoi_track_priority(y, c->tracks[record]),
+    return (aoi_pick){.weight = aoi_priority_for(c, c->tracks[record]),
                       .distance2 = aoi_client_distance2(c, record) * (known ? 81 : 100),
                       .id = y->tracks[c->tracks[record]].id,
                       .record = record,
@@ -56,33 +56,28 @@ static bool pick_before(const aoi_pick *a, const aoi_pick *b) {
     return a->id < b->id;
 }
 
-static void pick_swap(aoi_pick *a, aoi_pick *b) {
-    aoi_pick other = *a;
-    *a = *b;
-    *b = other;
-}
-
-typedef bool pick_order(const aoi_pick *a, const aoi_pick *b);
-
-/* Moves the first `most` of n to the front, in no order.  No branch depends on how two picks compare. */
-AOI_INLINE void pick_select(aoi_pick *p, uint32_t n, uint32_t most, pick_order *before) {
-    while (n > 1 && most > 0 && most < n) {
-        uint32_t i = 0;
-        pick_swap(p + n / 2, p + n - 1);
-        const aoi_pick pivot = p[n - 1];
-        for (uint32_t k = 0; k + 1 < n; k++) {
-            pick_swap(p + k, p + i);
-            i += before(p + i, &pivot);
-        }
-        pick_swap(p + i, p + n - 1); /* i picks are before the pivot */
-        if (most <= i) n = i;
-        else {
-            p += i + 1;
-            n -= i + 1;
-            most -= i + 1;
-        }
+/* Defines name(p, n, most), Hoare's quickselect, which moves the first `most` of n to the front, in no order, as
+ * before(a, b) says.  No branch depends on how two compare. */
+#define DEFINE_SELECT(name, type, before)                                                                              \
+    static void name(type *p, uint32_t n, uint32_t most) {                                                             \
+        while (n > 1 && most > 0 && most < n) {                                                                        \
+            const type pivot = p[n / 2];                                                                               \
+            uint32_t i = 0; /* so many are before the pivot */                                                         \
+            p[n / 2] = p[n - 1];                                                                                       \
+            for (uint32_t k = 0; k + 1 < n; k++) {                                                                     \
+                const type each = p[k];                                                                                \
+                p[k] = p[i];                                                                                           \
+                p[i] = each;                                                                                           \
+                i += before(&each, &pivot);                                                                            \
+            }                                                                                                          \
+            p[n - 1] = p[i];                                                                                           \
+            p[i] = pivot;                                                                                              \
+            if (most > i) p += i + 1, n -= i + 1, most -= i + 1;                                                       \
+            else n = i;                                                                                                \
+        }                                                                                                              \
     }
-}
+
+DEFINE_SELECT(select_known, aoi_pick, pick_before)
 
 /* ---- in single precision ----------------------------------------------------------------------------------------- */
 
@@ -100,7 +95,7 @@ static float square_below(double distance) {
 static void scope_open(const aoi_client *c, aoi_scope *scope) {
     const aoi_sync *y = c->sync;
     const double *p = aoi_position_now(y->space, aoi_client_entity(c));
-    double z = y->space->world.dims == 3 ? p[2] : 0;
+    double z = y->space->records.dims == 3 ? p[2] : 0;
     scope->at = (aoi_spot){(float)p[0], (float)p[1]};
     scope->height = (float)z;
     scope->error = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z)))) * 0x1p-21 + 0x1p-70;
@@ -171,10 +166,9 @@ static void pick_known(const aoi_client *c, const aoi_scope *scope, double neare
 }
 
 /* Of n picks the first `most` are to be known: marks the other known ones CUT, returns the number of new ones. */
-static uint32_t choose_first(aoi_client *c, uint32_t n, uint32_t most) {
-    aoi_pick *p = c->sync->picks;
+static uint32_t choose_first(aoi_client *c, aoi_pick *p, uint32_t n, uint32_t most) {
     uint32_t kept = 0;
-    pick_select(p, n, most, pick_before);
+    select_known(p, n, most);
     for (uint32_t i = 0; i < n; i++) {
         if (i < most && !p[i].known) p[kept++] = p[i];
         else if (i >= most && p[i].known) c->flags[p[i].record] |= AOI_RECORD_CUT;
@@ -190,22 +184,54 @@ static uint32_t choose_within_limit(aoi_client *c, const aoi_scope *scope) {
     if (!n && known <= c->limit) return 0;
     uint32_t newcomers = n;
     pick_known(c, scope, known <= c->limit ? nearest : -1, &n);
-    return choose_first(c, n, c->limit - (known - (n - newcomers)));
+    return choose_first(c, c->sync->picks, n, c->limit - (known - (n - newcomers)));
+}
+
+uint32_t aoi_limit_of(const aoi_client *c, uint32_t track) {
+    const uint64_t kind = aoi_kind_of(c->sync->space, c->sync->tracks[track].entity);
+    uint32_t k = 0;
+    while (k < c->limit_count && !(c->limits[k].kinds & kind)) k++;
+    return k;
+}
+
+/* By kind, or with riders, which count with their carriers: the records are ranked exactly. */
+static uint32_t choose_by_kind(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k <= c->limit_count; k++) {
+        const uint32_t limit = !c->limits                                 ? c->limit
+                               : k < c->limit_count && c->limits[k].limit ? c->limits[k].limit
+                                                                          : UINT32_MAX;
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < c->count; i++) {
+            const bool stays = i < y->stay || (i >= c->known && aoi_record_stays(c, i));
+            if (stays && aoi_carrier_track(y, c->tracks[i]) == AOI_NONE && !(c->flags[i] & AOI_RECORD_PIN) &&
+                aoi_limit_of(c, c->tracks[i]) == k)
+                y->picks[kept + n++] = pick_of(c, i);
+        }
+        kept += choose_first(c, y->picks + kept, n, limit);
+    }
+    return kept;
 }
 
 /* Adds the unknown records that stay, with a limit only pinned ones. */
 static uint32_t pick_unknown(const aoi_client *c, uint32_t n) {
     aoi_sync *y = c->sync;
-    uint8_t flag = c->limit ? AOI_RECORD_PIN : AOI_RECORD_PIN | AOI_RECORD_SEEN;
+    const uint8_t flag = c->limit ? AOI_RECORD_PIN : AOI_RECORD_PIN | AOI_RECORD_SEEN;
+    const bool riders = c->told;
     for (uint32_t i = c->known; (i = aoi_next_flagged(c->flags, i, c->count, flag, false)) < c->count; i++)
-        if (aoi_record_stays(c, i)) y->picks[n++] = (aoi_pick){.record = i};
+        if (aoi_record_stays(c, i) && (!riders || aoi_find_carrier(y, c->tracks[i]) == AOI_NONE))
+            y->picks[n++] = (aoi_pick){.record = i};
     return n;
 }
 
 uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope) {
     if (!c->limit && c->known == c->count) return 0;
     if (!AOI_GROW(aoi_sync_memory(c->sync), c->sync->picks, c->sync->pick_cap, c->count)) return AOI_NONE;
-    return pick_unknown(c, c->limit ? choose_within_limit(c, scope) : 0);
+    const bool exact = c->limits || (c->limit && c->told);
+    const uint32_t n = pick_unknown(c, exact ? choose_by_kind(c) : c->limit ? choose_within_limit(c, scope) : 0);
+    if (exact && c->told) aoi_cut_riders(c, n);
+    return n;
 }
 
 /* ---- tiers ------------------------------------------------------------------------------------------------------- */
@@ -213,8 +239,14 @@ uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope) {
 static uint32_t exact_tier(const aoi_client *c, uint32_t record) {
     const aoi_tier *tiers = c->tiers->as_set;
     const double distance2 = aoi_client_distance2(c, record);
+    const uint32_t count = aoi_tier_count(c);
+    const uint64_t kind = aoi_kind_of(c->sync->space, c->sync->tracks[c->tracks[record]].entity);
     uint32_t tier = 0;
-    while (tier + 1 < aoi_tier_count(c) && distance2 > tiers[tier].distance * tiers[tier].distance) tier++;
+    while (tier < count && tiers[tier].kinds && !(tiers[tier].kinds & kind)) tier++;
+    const uint64_t kinds = tier < count ? tiers[tier].kinds : 0;
+    while (tier + 1 < count && tiers[tier + 1].kinds == kinds &&
+           distance2 > tiers[tier].distance * tiers[tier].distance)
+        tier++;
     return tier;
 }
 
@@ -228,7 +260,10 @@ static bool is_tier_in_doubt(const aoi_client *c, const aoi_scope *scope, float 
 bool aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n) {
     aoi_sync *y = c->sync;
     if (!AOI_GROW(aoi_sync_memory(y), y->tier_of, y->tier_cap, n + (size_t)AOI_LANE)) return false;
-    if (!aoi_lanes_steps(y->near2, n, scope->inside, scope->outside, aoi_tier_count(c) - 1, y->tier_of)) return true;
+    const bool by_kind = c->tiers->as_set[0].kinds;
+    for (uint32_t i = 0; i < n && by_kind; i++) y->tier_of[i] = exact_tier(c, i);
+    if (by_kind || !aoi_lanes_steps(y->near2, n, scope->inside, scope->outside, aoi_tier_count(c) - 1, y->tier_of))
+        return true;
     for (uint32_t i = 0; i < n; i++)
         if (is_tier_in_doubt(c, scope, y->near2[i])) y->tier_of[i] = exact_tier(c, i);
     return true;
@@ -237,6 +272,11 @@ bool aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n) {
 /* ---- budget ------------------------------------------------------------------------------------------------------ */
 
 enum { FIRST_PICKS = 32, FIRST_KEYS = 16 }; /* sorted at first: mostly enough to fill the message */
+
+static uint32_t sorted_next(uint32_t ready, uint32_t count, uint32_t first) {
+    const uint32_t most = ready > first ? ready : first;
+    return most < count - ready ? most : count - ready;
+}
 
 static bool pick_is_more_urgent(const aoi_pick *a, const aoi_pick *b) {
     return (a->weight > b->weight) | ((a->weight == b->weight) & ((a->distance2 < b->distance2) |
@@ -247,12 +287,12 @@ static int pick_compare(const void *a, const void *b) {
     return pick_is_more_urgent(a, b) ? -1 : pick_is_more_urgent(b, a);
 }
 
+DEFINE_SELECT(select_urgent, aoi_pick, pick_is_more_urgent)
+
 uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count) {
-    aoi_pick *p = y->picks + ready;
-    uint32_t n = count - ready, most = ready > FIRST_PICKS ? ready : FIRST_PICKS;
-    if (most > n) most = n;
-    pick_select(p, n, most, pick_is_more_urgent);
-    qsort(p, most, sizeof *p, pick_compare);
+    const uint32_t most = sorted_next(ready, count, FIRST_PICKS);
+    select_urgent(y->picks + ready, count - ready, most);
+    qsort(y->picks + ready, most, sizeof *y->picks, pick_compare);
     return ready + most;
 }
 
@@ -276,41 +316,19 @@ bool aoi_list_keys(const aoi_client *c, uint32_t n) {
     return !beyond;
 }
 
-/* pick_select for keys. */
-static void key_select(uint64_t *p, uint32_t n, uint32_t most) {
-    while (n > 1 && most > 0 && most < n) {
-        uint32_t i = 0;
-        const uint64_t pivot = p[n / 2];
-        p[n / 2] = p[n - 1];
-        for (uint32_t k = 0; k + 1 < n; k++) {
-            uint64_t key = p[k];
-            p[k] = p[i];
-            p[i] = key;
-            i += key < pivot;
-        }
-        p[n - 1] = p[i];
-        p[i] = pivot;
-        if (most <= i) n = i;
-        else {
-            p += i + 1;
-            n -= i + 1;
-            most -= i + 1;
-        }
-    }
+static inline bool key_before(const uint64_t *a, const uint64_t *b) {
+    return *a < *b;
 }
 
 static int key_compare(const void *a, const void *b) {
-    uint64_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return (x > y) - (x < y);
+    return key_before(a, b) ? -1 : key_before(b, a);
 }
 
+DEFINE_SELECT(select_keys, uint64_t, key_before)
+
 uint32_t aoi_order_keys(aoi_sync *y, uint32_t ready, uint32_t count) {
-    uint64_t *p = y->keys + ready;
-    uint32_t n = count - ready, most = ready > FIRST_KEYS ? ready : FIRST_KEYS;
-    if (most > n) most = n;
-    key_select(p, n, most);
-    qsort(p, most, sizeof *p, key_compare);
+    const uint32_t most = sorted_next(ready, count, FIRST_KEYS);
+    select_keys(y->keys + ready, count - ready, most);
+    qsort(y->keys + ready, most, sizeof *y->keys, key_compare);
     return ready + most;
 }

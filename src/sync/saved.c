@@ -9,9 +9,9 @@
 /* The synchroniser with that number, or unless `exactly` the lowest number from it on; NULL: there is none. */
 static aoi_sync *find_states(const aoi_space *s, uint32_t number, bool exactly) {
     aoi_sync *found = NULL;
-    for (aoi_layer *l = s->layers; l; l = l->next) {
+    for (aoi_plugin *l = s->plugins; l; l = l->next) {
         aoi_sync *y = (aoi_sync *)l;
-        if (l->class != &aoi_sync_layer || !y->field_count || y->number < number) continue;
+        if (l->class != &aoi_sync_plugin || !y->field_count || y->number < number) continue;
         if (exactly ? y->number == number : !found || y->number < found->number) found = y;
     }
     return found;
@@ -40,7 +40,7 @@ bool aoi_next_field(const aoi_space *s, aoi_entity e, uint64_t *cursor, aoi_news
 
 static bool begin_saved(aoi_sync *y, uint64_t fields) {
     aoi_writer *w = &y->saved;
-    *w = (aoi_writer){.bytes = w->bytes, .cap = w->cap, .axes = y->space->world.dims, .fields = fields};
+    *w = (aoi_writer){.bytes = w->bytes, .cap = w->cap, .axes = y->space->records.dims, .fields = fields};
     w->table = aoi_fields_table_size(y, fields);
     w->begin = w->end = AOI_WIRE_HEAD + w->table;
     return AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end);
@@ -51,7 +51,7 @@ static bool save_state(aoi_sync *y, uint32_t track, uint64_t mask) {
     const size_t room = (size_t)AOI_WIRE_RECORD + aoi_state_bound(y, track, mask) + AOI_VARINT_ROOM;
     if (w->end > (uint32_t)INT32_MAX || !AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + room)) return false;
     unsigned char *p = aoi_put_id(w, w->bytes + w->end, AOI_TAG_STATE, y->tracks[track].id);
-    w->end = (uint32_t)(aoi_state_put_values(y, track, mask, p) - w->bytes);
+    w->end = (uint32_t)(aoi_state_put_values(y, track, mask, UINT64_MAX, p) - w->bytes);
     w->records++;
     return true;
 }
@@ -67,7 +67,7 @@ static bool save_whole(aoi_sync *y) {
     aoi_space *s = y->space;
     uint32_t n = 0;
     if (!begin_saved(y, UINT64_MAX >> (AOI_MOST_FIELDS - y->field_count)) ||
-        !AOI_GROW(&s->world.memory, s->ranked, s->ranked_cap, y->state_cap))
+        !AOI_GROW(&s->records.memory, s->ranked, s->ranked_cap, y->state_cap))
         return false;
     for (uint32_t t = 0; t < y->state_cap; t++)
         if (aoi_state_differs(y, t) && !(y->tracks[t].flags & AOI_TRACK_DEAD))
@@ -148,7 +148,7 @@ static int stand_in(aoi_space *s, uint32_t number, const aoi_reader *r, const ch
     for (uint64_t rest = r->fields; rest & 1; rest >>= 1, count++) {
         memcpy(names[count], entry + 2, entry[1]);
         names[count][entry[1]] = 0;
-        fields[count] = (aoi_field){names[count], entry[0], false};
+        fields[count] = (aoi_field){names[count], entry[0], AOI_TO_ALL};
         if (strlen(names[count]) != entry[1]) break;
         entry += 2 + entry[1];
     }
@@ -209,7 +209,7 @@ static bool take_values(aoi_sync *y, const aoi_sync *from) {
     for (uint32_t t = 0; t < from->state_cap; t++) {
         const uint32_t slot = from->states[t] ? from->tracks[t].entity : AOI_NONE;
         if (slot == AOI_NONE) continue;
-        const aoi_entity e = {slot, y->space->world.entities[slot].generation};
+        const aoi_entity e = {slot, y->space->records.entities[slot].generation};
         for (uint32_t f = 0, field; f < from->field_count; f++) {
             const aoi_field_plan *p = from->fields + f;
             aoi_value v;

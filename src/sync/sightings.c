@@ -1,4 +1,4 @@
-/* sightings.c - applies the sightings of clients' nodes (core/layer_hook.h) to pictures.  Tracks name targets. */
+/* sightings.c - applies the sightings of clients' nodes (core/plugin_hook.h) to pictures.  Tracks name targets. */
 #include "sync/sync.h"
 
 enum { BYTES_AT_MOST = 512 }; /* prefetched of a picture */
@@ -33,16 +33,16 @@ static bool picture_see(aoi_client *c, uint32_t view, uint32_t track, bool enter
     return true;
 }
 
-bool aoi_view_sighting(aoi_layer_node *view, uint32_t track, bool enters) {
+bool aoi_view_sighting(aoi_plugin_node *view, uint32_t track, bool enters) {
     const aoi_client_view *v = (const aoi_client_view *)view;
     return !aoi_view_client(v) || picture_see(aoi_view_client(v), v->index, track, enters);
 }
 
 /* Ends and frees a view whose node is freed.  The end of the first view ends the client. */
-void aoi_view_end(aoi_layer_node *view) {
+void aoi_view_end(aoi_plugin_node *view) {
     aoi_client_view *v = (aoi_client_view *)view;
     aoi_client *c = aoi_view_client(v);
-    aoi_sync *y = (aoi_sync *)v->head.layer;
+    aoi_sync *y = (aoi_sync *)v->head.plugin;
     if (!v->index) {
         aoi_client_end(c);
         return;
@@ -55,7 +55,7 @@ void aoi_view_end(aoi_layer_node *view) {
     AOI_FREE(aoi_sync_memory(y), v, 1);
 }
 
-void aoi_view_prefetch(const aoi_layer_node *view, uint32_t track, bool picture) {
+void aoi_view_prefetch(const aoi_plugin_node *view, uint32_t track, bool picture) {
     const aoi_client *c = aoi_view_client((const aoi_client_view *)view);
     if (!c) return;
     AOI_PREFETCH(c->sync->tracks + track);
@@ -77,12 +77,12 @@ static bool sink_see(uint64_t view, uint32_t target, uint32_t *track, bool enter
 }
 
 static void sink_end(uint64_t view) {
-    aoi_view_end((aoi_layer_node *)(uintptr_t)view);
+    aoi_view_end((aoi_plugin_node *)(uintptr_t)view);
 }
 
 const aoi_sight_sink aoi_client_sink = {sink_see, sink_end};
 
-bool aoi_view_saw(const aoi_layer_node *view, uint32_t target) {
+bool aoi_view_saw(const aoi_plugin_node *view, uint32_t target) {
     const aoi_client_view *v = (const aoi_client_view *)view;
     const aoi_client *c = aoi_view_client(v);
     if (!c) return false;

@@ -5,9 +5,12 @@
  *   sightings.c  what clients' nodes see, which changes their pictures
  *   clients.c    opening, closing, clients, pins
  *   adopt.c      clients that come from another space, with their pictures
- *   tick.c       which clients have news; the contents of a message; the changes that sending it makes
+ *   tick.c       which clients have news; the contents of a message
+ *   apply.c      the changes that sending it makes
  *   relevance.c  limit, tiers, budget of bytes
  *   fields.c     state of entities: values of the host's fields, and their bytes
+ *   targets.c    priorities and teams
+ *   riders.c     passengers, which are known with their carriers
  *   why.c        why a client knows a target or not
  *   saved.c      fields for snapshots, journals, observers; stand-ins that keep them
  *   lacking.c    which fields of an entity a client lacks, and which of them its message contains
@@ -23,6 +26,7 @@
 #ifndef AOI_SYNC_INNER_H
 #define AOI_SYNC_INNER_H
 
+#include "aoi_sync.h"
 #include "base/simd.h"
 #include "core/space.h"
 #include "sight/sight.h"
@@ -37,7 +41,9 @@ enum {
     AOI_TRACK_WIDE = 4,    /* its position is sent as doubles */
     AOI_TRACK_DEAD = 8,    /* its entity has left */
     AOI_TRACK_FREE = 16,
-    AOI_TRACK_RANKED = 32, /* has a priority of its own */
+    AOI_TRACK_RANKED = 32, /* has a priority of its own, for all clients or some */
+    AOI_TRACK_TEAMED = 64, /* has a team */
+    AOI_TRACK_RIDER = 128, /* rides, or has ridden: its seat says which; riders.c */
     AOI_TRACK_FLAGS = 255
 };
 
@@ -64,9 +70,8 @@ typedef struct aoi_state {         /* fields.c; values come behind the ticks */
     uint64_t put;                  /* bits of the fields that have been put */
     uint32_t change;               /* number of the last change: the low half of space->state_changes */
     uint32_t packed_in, packed[2]; /* epoch; entries of the scratch: a change, the whole, or AOI_NONE */
-    uint32_t since;                /* tick: the packed change has all public fields changed since then */
     uint32_t news;                 /* AOI_NEWS_...: kinds of fields that have changed since the last tick */
-    uint32_t changed[];            /* by field: tick */
+    uint32_t changed[];            /* by field: tick; then, if there are team fields, `packed` of records with such */
 } aoi_state;
 
 typedef struct aoi_field_plan {
@@ -106,21 +111,33 @@ enum {
 /* Tiers, shared by clients.  The time that a record waits is counted in units of ticks, large enough that the longest
  * period is at most AOI_MOST_UNITS, half the range of a byte. */
 enum { AOI_MOST_UNITS = 128 };
-typedef struct aoi_tiers {
+typedef struct aoi_tiers { /* one more than `count`, for targets that meet no tier: every tick */
     uint32_t refs, count;
-    uint32_t unit;                                          /* 2^unit ticks */
-    uint32_t periods[AOI_MOST_TIERS];                       /* in units, rounded up */
-    uint64_t divides[AOI_MOST_TIERS], most[AOI_MOST_TIERS]; /* a multiple of the period, times that, is at most that */
+    uint32_t unit;                                                  /* 2^unit ticks */
+    uint32_t periods[AOI_MOST_TIERS + 1];                           /* in units, rounded up */
+    uint64_t divides[AOI_MOST_TIERS + 1], most[AOI_MOST_TIERS + 1]; /* a multiple of the period, times that, is at most
+                                                                       that */
     aoi_tier as_set[AOI_MOST_TIERS];
 } aoi_tiers;
 
+typedef struct aoi_rank { /* of a target, for one client */
+    double priority;
+    uint32_t track;
+} aoi_rank;
+
+typedef struct aoi_track_rank { /* of a target that is ranked */
+    double priority;            /* for all clients */
+    uint32_t uses;              /* ranks of clients */
+} aoi_track_rank;
+
 typedef struct aoi_client_view aoi_client_view;
 struct aoi_client_view { /* the record of its node */
-    aoi_layer_node head;
+    aoi_plugin_node head;
     aoi_client_view *next; /* the next view of the client, or in the chain of views without a client */
     uint32_t node;
     uint32_t number : 24, index : 8; /* of its client; of the view */
 };
+#define AOI_BY_KIND UINT32_MAX            /* a limit */
 enum { AOI_VIEW_ENDED = AOI_MOST_VIEWS }; /* index of a view whose client has ended */
 
 /* A picture: arrays of one block, a record is a column.
@@ -133,16 +150,18 @@ enum { AOI_VIEW_ENDED = AOI_MOST_VIEWS }; /* index of a view whose client has en
  *
  *   sights   [   |   |   |   |   |     ]    only with several views: bits of those that see it, and saw it; behind lacks
  *   lacks    [   |   |   |   |   |     ]    only with fields, and with bytes or tiers: behind sent_at; lacking.c
+ *   told     [   |   |   |   |   |     ]    only with riders: the track of its carrier; behind sent_at
+ *   holds    [   |   |   |   |   |     ]    only with team fields: whether it has been sent them; behind sights
  *   since    [   |   |     ]                only with tiers: begin of a move's waiting, in units, the low 8 bits */
 struct aoi_client { /* members that events use come first */
     union {
         aoi_client_view view; /* the first view; its node is that of the client */
-        aoi_sync *sync;       /* a synchroniser begins with its layer, to which the view points */
+        aoi_sync *sync;       /* a synchroniser begins with its plugin, to which the view points */
     };
     uint8_t *flags; /* the begin of the block */
     uint32_t *tracks;
-    uint32_t *sent_at, *index;   /* or NULL */
-    uint8_t *lacks, *sees, *saw; /* or NULL */
+    uint32_t *sent_at, *told, *index;    /* or NULL */
+    uint8_t *lacks, *sees, *saw, *holds; /* or NULL */
     uint32_t cap, count, known;
     uint32_t unseen;      /* records that no view sees */
     uint32_t number : 24; /* of the client */
@@ -155,14 +174,19 @@ struct aoi_client { /* members that events use come first */
     bool anew : 1;     /* its next message, even if empty, begins the picture */
     bool self : 1;     /* its own entity is in its picture */
     bool own_news : 1; /* `own` fields of its entity have changed */
+    bool new_team : 1; /* its team has changed since its last message */
     uint32_t track;
-    uint32_t synced;         /* tick of its last message, or when it had no news */
-    uint32_t queued_for;     /* tick, while it is in the queue */
-    uint32_t previous, next; /* in that queue, by number, or AOI_NONE */
-    uint32_t limit, bytes, since_cap;
+    uint32_t synced;                  /* tick of its last message, or when it had no news */
+    uint32_t queued_for;              /* tick, while it is in the queue */
+    uint32_t previous, next;          /* in that queue, by number, or AOI_NONE */
+    uint32_t limit, bytes, since_cap; /* limit: AOI_BY_KIND with `limits` */
+    uint32_t limit_count, rank_count, rank_cap;
+    aoi_kind_limit *limits; /* or NULL */
+    aoi_rank *ranks;        /* by track */
     uint8_t *since;
     aoi_tiers *tiers;
     aoi_pass *pass; /* or NULL */
+    int64_t team;
 };
 
 /* The approximate position of a track's entity, small enough to stay in the cache while ranks are compared.  Infinite
@@ -186,7 +210,7 @@ typedef struct aoi_scope { /* the position of a client, and the error of distanc
 } aoi_scope;
 
 struct aoi_sync {
-    aoi_layer layer;
+    aoi_plugin plugin;
     aoi_sight *sight; /* its own, with the nodes of its clients; or NULL */
     aoi_space *space;
     double quantum;
@@ -194,17 +218,20 @@ struct aoi_sync {
     uint32_t odd;    /* tick of the last news other than a plain move: touched, state, or sent as doubles */
     int64_t node_id; /* of the nodes of its clients */
     uint32_t number; /* among all synchronisers that were opened on the space */
-    bool stands_in;  /* only keeps fields that were loaded; has no clients and no ticks */
+    bool riders;
+    uint32_t reseated; /* tick of the last change of a seat */
+    bool stands_in;    /* only keeps fields that were loaded; has no clients and no ticks */
     aoi_track *tracks;
     uint32_t *knower_caps; /* by track: room in its list */
-    double *priorities;    /* of tracks that are ranked */
-    aoi_spot *spots;       /* if any client has had a limit or tiers */
-    float *heights;        /* of spots, in 3D */
-    double far;            /* the largest coordinate of a spot */
-    bool measures;         /* has spots */
-    uint32_t *movers;      /* tracks whose entity has moved or been touched since the last tick; room for all tracks */
-    uint8_t *listed;       /* by track: is in movers; not in the track, so that a move does not write to it */
-    uint32_t track_cap, knower_cap_cap, priority_cap, spot_cap, height_cap, mover_cap, listed_cap, track_top,
+    aoi_track_rank *priorities;
+    int64_t *teams;   /* by track, or shorter: the rest has none */
+    aoi_spot *spots;  /* if any client has had a limit or tiers */
+    float *heights;   /* of spots, in 3D */
+    double far;       /* the largest coordinate of a spot */
+    bool measures;    /* has spots */
+    uint32_t *movers; /* tracks whose entity has moved or been touched since the last tick; room for all tracks */
+    uint8_t *listed;  /* by track: is in movers; not in the track, so that a move does not write to it */
+    uint32_t track_cap, knower_cap_cap, priority_cap, team_cap, spot_cap, height_cap, mover_cap, listed_cap, track_top,
         free_track, mover_count;
     uint32_t *track_of; /* by entity slot */
     uint32_t track_of_cap;
@@ -220,6 +247,7 @@ struct aoi_sync {
     bool reranked; /* a priority has changed since the last tick */
     aoi_relevance defaults;
     aoi_tier default_tiers[AOI_MOST_TIERS];
+    aoi_kind_limit default_limits[AOI_MOST_LIMITS];
     aoi_tiers *tiers;         /* the tiers set last, if a client uses them */
     aoi_writer writer, saved; /* messages; fields for snapshots and journals */
     aoi_pick *picks;
@@ -231,7 +259,7 @@ struct aoi_sync {
     uint32_t pick_cap, near_cap, due_cap, stated_cap, stated_count, tier_cap, key_cap;
     uint32_t halved;        /* the last record of the packed client if its state did not fit; or AOI_NONE */
     aoi_field_plan *fields; /* fields.c */
-    uint64_t own_fields;
+    uint64_t own_fields, team_fields, limited_fields;    /* of either */
     uint32_t field_count, state_size, table_most, piece; /* bytes: of a state, of all names, of the shortest piece */
     aoi_state **states;                                  /* by track; NULL: nothing has been put */
     unsigned char *scratch;
@@ -244,7 +272,7 @@ struct aoi_sync {
 };
 
 static inline aoi_memory *aoi_sync_memory(const aoi_sync *y) {
-    return &y->space->world.memory;
+    return &y->space->records.memory;
 }
 
 /* Whether tick a is later than b; ticks wrap. */
@@ -254,9 +282,9 @@ static inline bool aoi_tick_after(uint32_t a, uint32_t b) {
 
 /* ---- tracks.c ---------------------------------------------------------------------------------------------------- */
 
-void aoi_tracks_moved(aoi_layer *y, uint32_t entity); /* for the space: core/layer_hook.h */
-void aoi_tracks_touched(aoi_layer *y, uint32_t entity);
-void aoi_tracks_left(aoi_layer *y, uint32_t entity);
+void aoi_tracks_moved(aoi_plugin *y, uint32_t entity); /* for the space: core/plugin_hook.h */
+void aoi_tracks_touched(aoi_plugin *y, uint32_t entity);
+void aoi_tracks_left(aoi_plugin *y, uint32_t entity);
 uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity); /* AOI_NONE: no track, or the slot is AOI_NONE */
 uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity);    /* makes one if there is none; AOI_NONE: memory refused */
 uint32_t aoi_track_gone(aoi_sync *y, int64_t id);          /* makes one for an entity that is gone; likewise */
@@ -273,8 +301,8 @@ void aoi_track_spot(aoi_sync *y, uint32_t track); /* updates its spot */
 bool aoi_tracks_measure(aoi_sync *y);             /* tracks have spots from now on; false: memory refused */
 bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_wire_place *at); /* true: wide */
 
-static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
-    return y->tracks[track].flags & AOI_TRACK_RANKED ? y->priorities[track] : 1;
+static inline int64_t aoi_team_of(const aoi_sync *y, uint32_t track) {
+    return track < y->team_cap ? y->teams[track] : 0;
 }
 
 /* ---- picture.c --------------------------------------------------------------------------------------------------- */
@@ -282,7 +310,6 @@ static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
 uint32_t aoi_picture_find(const aoi_client *c, uint32_t track);        /* the record, or AOI_NONE */
 uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags); /* AOI_NONE: memory refused */
 void aoi_picture_drop(aoi_client *c, uint32_t record);                 /* removes a record that is not known */
-void aoi_picture_know(aoi_client *c, uint32_t record);                 /* makes a record known */
 void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* of two known ones, or two others */
 void aoi_picture_forget(aoi_client *c, uint32_t record);
 void aoi_picture_free(aoi_client *c);
@@ -290,7 +317,6 @@ bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_t
 bool aoi_picture_set_viewed(aoi_client *c);                    /* false: memory refused */
 bool aoi_picture_since_ready(aoi_client *c, uint32_t records); /* reserves times of known records; likewise */
 void aoi_picture_shrink(aoi_client *c);
-const char *aoi_picture_check(const aoi_client *c);
 
 /* Sets the begin of its waiting to now. */
 static inline void aoi_record_starts(aoi_client *c, uint32_t record) {
@@ -305,12 +331,29 @@ static inline uint32_t aoi_client_entity(const aoi_client *c) {
     return c->sync->tracks[c->track].entity;
 }
 
+/* The place of the track among the client's ranks. */
+static inline uint32_t aoi_rank_place(const aoi_client *c, uint32_t track) {
+    uint32_t low = 0, high = c->rank_count;
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (c->ranks[middle].track < track) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static inline double aoi_priority_for(const aoi_client *c, uint32_t track) {
+    if (!(c->sync->tracks[track].flags & AOI_TRACK_RANKED)) return 1;
+    const uint32_t k = aoi_rank_place(c, track);
+    return k < c->rank_count && c->ranks[k].track == track ? c->ranks[k].priority : c->sync->priorities[track].priority;
+}
+
 aoi_client *aoi_client_of(const aoi_sync *y, aoi_entity entity); /* clients.c; NULL: the entity is no client */
 
 /* NULL: the client has ended. */
 static inline aoi_client *aoi_view_client(const aoi_client_view *v) {
     if (!v->index) return (aoi_client *)(uintptr_t)v;
-    return v->index < AOI_VIEW_ENDED ? ((const aoi_sync *)v->head.layer)->clients[v->number] : NULL;
+    return v->index < AOI_VIEW_ENDED ? ((const aoi_sync *)v->head.plugin)->clients[v->number] : NULL;
 }
 
 static inline uint8_t aoi_units_of(const aoi_tiers *tiers, uint32_t tick) {
@@ -377,25 +420,61 @@ static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
     return c->flags[record] & AOI_RECORD_PIN && !(c->sync->tracks[c->tracks[record]].flags & AOI_TRACK_DEAD);
 }
 
+/* ---- riders.c ---------------------------------------------------------------------------------------------------- */
+
+#define AOI_NOBODY (AOI_NONE - 1) /* a carrier without a track: no client knows it */
+
+void aoi_tracks_seated(aoi_plugin *y, uint32_t entity);
+uint32_t aoi_find_carrier(const aoi_sync *y, uint32_t track);
+const double *aoi_rider_offset(const aoi_sync *y, uint32_t entity); /* NULL: it rides nothing that can be named */
+bool aoi_carriers_stay(const aoi_client *c, uint32_t record);
+bool aoi_is_carrier_told(const aoi_client *c, uint32_t record); /* or it has none */
+bool aoi_find_named(const aoi_client *c, uint32_t record, int64_t *carrier);
+
+/* AOI_NONE: it rides nothing that can be named. */
+static inline uint32_t aoi_carrier_track(const aoi_sync *y, uint32_t track) {
+    return y->riders ? aoi_find_carrier(y, track) : AOI_NONE;
+}
+
+/* Whether all carriers of the record, if any, belong to the picture. */
+static inline bool aoi_rides_along(const aoi_client *c, uint32_t record) {
+    return !c->told || aoi_carriers_stay(c, record);
+}
+
+/* Whether the record of its position names a carrier, or 0: it rides nothing any more. */
+static inline bool aoi_names_carrier(const aoi_client *c, uint32_t record, int64_t *carrier) {
+    return c->told && aoi_find_named(c, record, carrier);
+}
+
+static inline void aoi_seat_told(aoi_client *c, uint32_t record) {
+    if (c->told) c->told[record] = aoi_carrier_track(c->sync, c->tracks[record]);
+}
+
+void aoi_cut_riders(aoi_client *c, uint32_t n);
+uint32_t aoi_pick_riders(const aoi_client *c); /* new riders whose carriers are known, or packed; their number */
+
 /* ---- sightings.c, clients.c, sync_check.c: for the space ----------------------------------------------------------- */
 
-extern const aoi_layer_class aoi_sync_layer;
+extern const aoi_plugin_class aoi_sync_plugin;
 int aoi_sync_open_as(aoi_space *s, const aoi_sync_options *o, uint32_t number, aoi_sync **out); /* a stand-in */
-bool aoi_view_sighting(aoi_layer_node *view, uint32_t track, bool enters);
-void aoi_view_prefetch(const aoi_layer_node *view, uint32_t track, bool picture);
-bool aoi_view_saw(const aoi_layer_node *view, uint32_t target);
-void aoi_view_end(aoi_layer_node *view);
+bool aoi_view_sighting(aoi_plugin_node *view, uint32_t track, bool enters);
+void aoi_view_prefetch(const aoi_plugin_node *view, uint32_t track, bool picture);
+bool aoi_view_saw(const aoi_plugin_node *view, uint32_t target);
+void aoi_view_end(aoi_plugin_node *view);
+void aoi_ranks_end(aoi_sync *y, uint32_t track); /* targets.c: those that clients have of it; all of a client */
+void aoi_client_drop_ranks(aoi_client *c);
 void aoi_client_end(aoi_client *c);          /* called when the node of its first view is freed */
 bool aoi_client_time(aoi_client *c);         /* makes it `timed`; false: memory refused */
 void aoi_sync_drop_ended_views(aoi_sync *y); /* nodes of views whose client has ended */
 extern const aoi_sight_sink aoi_client_sink; /* the same for nodes of a sight */
-const char *aoi_sync_check(const aoi_layer *y);
+const char *aoi_sync_check(const aoi_plugin *y);
 
 /* ---- relevance.c ------------------------------------------------------------------------------------------------- */
 
 /* Chooses among the seen records: marks known ones that must leave CUT, and puts new ones to be sent into sync->picks.
  * Returns the number of picks, or AOI_NONE when memory is refused.  Clients with a limit must have been measured. */
 uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope);
+uint32_t aoi_limit_of(const aoi_client *c, uint32_t track); /* among the limits by kind; their number: none */
 /* Fills sync->near2 for the first n records and opens the scope; false when memory is refused. */
 bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope);
 /* Stores the tiers of the first n records, which must have been measured; writes whole lanes of four. */
@@ -427,19 +506,19 @@ aoi_blob *aoi_state_blob(const aoi_sync *y, const aoi_state *s, uint32_t field);
 aoi_blob *aoi_blob_new(aoi_sync *y, const void *text, uint32_t size);            /* NULL: memory refused */
 void aoi_blob_release(aoi_sync *y, aoi_blob *blob);
 double aoi_number_of(int type, uint64_t bits);
+void aoi_state_turned(aoi_sync *y, uint32_t track);            /* the entity has another team */
 uint64_t aoi_state_put(const aoi_sync *y, uint32_t track);     /* fields that have been put; 0 without a state */
 uint64_t aoi_state_differs(const aoi_sync *y, uint32_t track); /* fields that differ from the defaults */
 uint64_t aoi_state_changed(const aoi_sync *y, uint32_t track, uint32_t since);
 /* For tracks with a state: the most bytes of such a record; writing one value; all values behind their mask; the same
- * packed once a tick, valid until the next call of aoi_state_pack, NULL: memory refused. */
+ * packed once a tick, valid until the next call of aoi_state_pack, NULL: memory refused.  Fields that are not in
+ * `shown` are written as if never put. */
 uint32_t aoi_state_bound(const aoi_sync *y, uint32_t track, uint64_t mask);
-unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t field, unsigned char *p);
-unsigned char *aoi_state_put_values(const aoi_sync *y, uint32_t track, uint64_t mask, unsigned char *p);
+unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t field, bool shown, unsigned char *p);
+unsigned char *aoi_state_put_values(const aoi_sync *y, uint32_t track, uint64_t mask, uint64_t shown, unsigned char *p);
 void aoi_scratch_clear(aoi_sync *y); /* when a tick begins and ends */
-const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, bool whole, uint32_t *size);
-/* The fields packed as the change since that tick; 0: none.  Fields put later in this tick are sent by the next one. */
-uint64_t aoi_state_packed_since(const aoi_sync *y, uint32_t track, uint32_t since);
-void aoi_state_pack_is_since(aoi_sync *y, uint32_t track, uint32_t since); /* the packed change is the one since then */
+const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, uint64_t shown, bool whole,
+                                    uint32_t *size);
 
 /* ---- saved.c ------------------------------------------------------------------------------------------------------ */
 
@@ -450,12 +529,35 @@ bool aoi_states_adopt(aoi_sync *y); /* takes over number and fields of the first
 
 /* ---- lacking.c: false where memory is refused ---------------------------------------------------------------------- */
 
-uint64_t aoi_fields_for(const aoi_client *c, uint32_t track); /* fields of the track that the client may receive */
+/* Fields of the track that the client may receive. */
+static inline uint64_t aoi_fields_for(const aoi_client *c, uint32_t track) {
+    const aoi_sync *y = c->sync;
+    if (!y->limited_fields || track == c->track) return UINT64_MAX;
+    const bool team = y->team_fields && c->team && c->team == aoi_team_of(y, track);
+    return ~y->own_fields & ~(team ? 0 : y->team_fields);
+}
 unsigned aoi_lacks_fresh(const aoi_client *c);
 unsigned aoi_lacks_aged(const aoi_client *c, unsigned lacks);
 unsigned aoi_lacks_as_age(const aoi_sync *y, unsigned lacks); /* comparable between synchronisers */
 uint8_t aoi_lacks_of_age(const aoi_sync *y, unsigned age);
+void aoi_record_lacks(aoi_client *c, uint32_t record); /* a known one begins to lack fields now */
 void aoi_lacks_own(aoi_client *c);
+bool aoi_record_turned(const aoi_client *c, uint32_t record);
+/* Team fields were sent to the record's client and may not be, or vice versa. */
+static inline bool aoi_record_turns(const aoi_client *c, uint32_t record) {
+    return c->holds && aoi_record_turned(c, record);
+}
+void aoi_record_holds(aoi_client *c, uint32_t record); /* it has been sent what it may know of them */
+/* Makes a record known. */
+static inline void aoi_picture_know(aoi_client *c, uint32_t record) {
+    aoi_track_add_knower(c->sync, c->tracks[record], c->number);
+    aoi_picture_swap(c, record, c->known);
+    if (c->holds) aoi_record_holds(c, c->known);
+    aoi_seat_told(c, c->known);
+    if (c->tiers)
+        c->since[c->known] = aoi_units_of(c->tiers, c->sync->now); /* state that did not fit waits since then */
+    c->known++;
+}
 uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track); /* of a known record, now */
 bool aoi_pack_changed(aoi_client *c, uint32_t track);  /* since the last message, all of it */
 bool aoi_pack_lacking(aoi_client *c, uint32_t record); /* what the record lacks, as the budget holds it */
@@ -467,6 +569,7 @@ bool aoi_pass_resume(aoi_client *c, const aoi_pass *pass, const void *text, uint
 void aoi_pass_end(aoi_client *c);
 void aoi_apply_state(aoi_client *c); /* only for clients with lacks */
 
+void aoi_apply(aoi_client *c);    /* apply.c: its message, which may be empty, has been sent */
 int aoi_scale_of(double quantum); /* tick.c: its code in the head of a message */
 
 #endif

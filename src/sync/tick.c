@@ -1,4 +1,4 @@
-/* tick.c - which clients have news, the contents of a message, and the changes that sending it makes.
+/* tick.c - which clients have news, and the contents of a message.
  *
  *   begin -> tracks catch up, clients with news are queued -> next: pack -> the host sends -> sent: apply
  *                                                              ^                                  |
@@ -28,8 +28,8 @@ static void writer_open(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
     aoi_wire_place at = {{0}};
-    const int dims = y->space->world.dims;
-    *w = (aoi_writer){.bytes = w->bytes, .cap = w->cap, .axes = dims, .quanta = y->quantum > 0};
+    const int dims = y->space->records.dims;
+    *w = (aoi_writer){.bytes = w->bytes, .cap = w->cap, .axes = dims, .quanta = y->quantum > 0, .riders = y->riders};
     w->end = w->begin = AOI_WIRE_HEAD + y->table_most;
     bool wide = w->quanta && aoi_round_position(y, aoi_position_now(y->space, aoi_client_entity(c)), &at);
     uint32_t head = 3 + (y->scale == AOI_SCALE_OTHER ? 8 : 0);
@@ -59,19 +59,6 @@ static uint32_t reason_of(const aoi_track *t) {
     return t->flags & AOI_TRACK_DEAD ? t->touched : 0;
 }
 
-static bool pack_gone_record(aoi_client *c, uint32_t record) {
-    aoi_sync *y = c->sync;
-    aoi_writer *w = &y->writer;
-    const aoi_track *t = y->tracks + c->tracks[record];
-    if (y->field_count && !aoi_pack_last(c, record)) return false;
-    uint64_t last = w->last;
-    if (!aoi_writer_ready(aoi_sync_memory(y), w)) return false;
-    unsigned char *p = aoi_put_record(w, w->bytes + w->end, AOI_TAG_GONE, t->id, 0, NULL);
-    if (w->reasons) *p++ = (unsigned char)reason_of(t);
-    if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_PACKED;
-    return true;
-}
-
 static bool pack_appeared_record(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
@@ -81,8 +68,14 @@ static bool pack_appeared_record(aoi_client *c, uint32_t record) {
     if (!aoi_writer_ready(aoi_sync_memory(y), w) || !aoi_track_reserve_knower(y, track)) return false;
     const aoi_track *t = y->tracks + track;
     AOI_PREFETCH(t->knowers + t->knower_count);
-    const int tag = t->flags & AOI_TRACK_WIDE ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED;
-    unsigned char *p = aoi_put_record(w, w->bytes + w->end, tag, t->id, kind_of(y, t), &t->at);
+    const bool wide = t->flags & AOI_TRACK_WIDE;
+    int64_t carrier;
+    const bool named = aoi_names_carrier(c, record, &carrier);
+    unsigned char *p = w->bytes + w->end;
+    if (!wide && !named) p = aoi_put_record(w, p, AOI_TAG_APPEARED, t->id, kind_of(y, t), &t->at);
+    else
+        p = aoi_put_wide_record(w, p, AOI_TAG_APPEARED_WIDE, t->id, kind_of(y, t), &t->at, wide,
+                                named ? &carrier : NULL);
     if (!aoi_writer_take(w, p, last)) return true;
     c->flags[record] |= AOI_RECORD_PACKED;
     return !y->field_count || aoi_pack_whole(c, record);
@@ -98,11 +91,20 @@ static bool put_update(aoi_sync *y, const aoi_track *t, bool moved, bool touched
     return aoi_writer_take(w, p, last);
 }
 
-/* A wide position has a record of its own. */
-static bool pack_update(aoi_client *c, uint32_t record, bool moved, bool touched) {
+/* The same for a position that names a carrier, or 0. */
+AOI_NOINLINE static bool put_seat(aoi_sync *y, const aoi_track *t, int64_t carrier) {
+    aoi_writer *w = &y->writer;
+    const uint64_t last = w->last;
+    unsigned char *p = w->bytes + w->end;
+    p = aoi_put_wide_record(w, p, AOI_TAG_MOVED_WIDE, t->id, 0, &t->at, t->flags & AOI_TRACK_WIDE, &carrier);
+    return aoi_writer_take(w, p, last);
+}
+
+/* A wide position, or one that names a carrier, has a record of its own. */
+AOI_INLINE bool pack_update_of(aoi_client *c, uint32_t record, bool moved, bool touched, bool named, int64_t carrier) {
     aoi_sync *y = c->sync;
     const aoi_track *t = y->tracks + c->tracks[record];
-    bool apart = touched && moved && (t->flags & AOI_TRACK_WIDE);
+    bool apart = touched && moved && (named || t->flags & AOI_TRACK_WIDE);
     unsigned packed = 0;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     if (apart) {
@@ -110,9 +112,52 @@ static bool pack_update(aoi_client *c, uint32_t record, bool moved, bool touched
         if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
         touched = false;
     }
-    if (!y->writer.full && put_update(y, t, moved, touched))
+    if (!y->writer.full && (named ? put_seat(y, t, carrier) : put_update(y, t, moved, touched)))
         packed |= (moved ? AOI_RECORD_PLACED : 0u) | (touched ? AOI_RECORD_PACKED : 0u);
     if (c->timed) c->flags[record] |= (uint8_t)packed;
+    return true;
+}
+
+AOI_NOINLINE static bool pack_rider_update(aoi_client *c, uint32_t record, bool moved, bool touched) {
+    int64_t carrier = 0;
+    const bool named = moved && aoi_find_named(c, record, &carrier);
+    return pack_update_of(c, record, moved, touched, named, carrier);
+}
+
+static bool pack_update(aoi_client *c, uint32_t record, bool moved, bool touched) {
+    if (c->told) return pack_rider_update(c, record, moved, touched);
+    return pack_update_of(c, record, moved, touched, false, 0);
+}
+
+static bool pack_gone_record(aoi_client *c, uint32_t record);
+
+/* What has been told to ride on the carrier goes before it, or is told otherwise.  *free: the budget holds all of it. */
+static bool pack_letting_go(aoi_client *c, uint32_t carrier, bool *free) {
+    for (uint32_t i = 0; i < c->known && *free; i++) {
+        if (c->told[i] != carrier) continue;
+        const bool goes = i >= c->sync->stay;
+        if (goes && !pack_gone_record(c, i)) return false;
+        if (!goes && !(c->flags[i] & AOI_RECORD_PLACED) && aoi_is_carrier_told(c, i) && !pack_update(c, i, true, false))
+            return false;
+        *free = c->flags[i] & (goes ? AOI_RECORD_PACKED : AOI_RECORD_PLACED);
+    }
+    return true;
+}
+
+static bool pack_gone_record(aoi_client *c, uint32_t record) {
+    aoi_sync *y = c->sync;
+    aoi_writer *w = &y->writer;
+    const aoi_track *t = y->tracks + c->tracks[record];
+    if (c->flags[record] & AOI_RECORD_PACKED) return true;
+    bool free = true;
+    if (c->told && c->timed && !pack_letting_go(c, c->tracks[record], &free)) return false;
+    if (!free) return true;
+    if (y->field_count && t->flags & AOI_TRACK_DEAD && !aoi_pack_last(c, record)) return false;
+    uint64_t last = w->last;
+    if (!aoi_writer_ready(aoi_sync_memory(y), w)) return false;
+    unsigned char *p = aoi_put_record(w, w->bytes + w->end, AOI_TAG_GONE, t->id, 0, NULL);
+    if (w->reasons) *p++ = (unsigned char)reason_of(t);
+    if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_PACKED;
     return true;
 }
 
@@ -142,7 +187,7 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
         AOI_PREFETCH(tracks + (due ? records[*ahead / 2] : *ahead));
         if (odd && ((due ? flags[*at / 2] & AOI_RECORD_TOUCH || (lacks && lacks[*at / 2])
                          : aoi_tick_after(t->touched, synced)) ||
-                    t->flags & AOI_TRACK_WIDE))
+                    t->flags & (AOI_TRACK_WIDE | AOI_TRACK_RIDER)))
             break;
         if (odd && !due) {
             *stated = *at;
@@ -169,6 +214,15 @@ AOI_INLINE uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t fr
     return w->axes == 2 ? put_moves(c, w, from, to, 2, false, due, odd) : put_moves(c, w, from, to, 3, false, due, odd);
 }
 
+/* Lists state that is new, or of an entity whose team is the client's now, or was. */
+static void list_turned(const aoi_client *c) {
+    aoi_sync *y = c->sync;
+    y->stated_count = 0;
+    for (uint32_t i = 0; i < y->stay; i++)
+        if (aoi_record_turns(c, i) || aoi_tick_after(y->tracks[c->tracks[i]].stated, c->synced))
+            y->stated[y->stated_count++] = c->tracks[i];
+}
+
 /* Packs the updates of a client that is sent everything at once, so that records need no flags or times.  State comes
  * last. */
 static bool pack_updates(aoi_client *c) {
@@ -189,22 +243,11 @@ static bool pack_updates(aoi_client *c) {
         if (aoi_tick_after(t->stated, c->synced)) y->stated[y->stated_count++] = c->tracks[i];
         i++;
     }
+    if (c->new_team && c->holds) list_turned(c);
     for (uint32_t k = 0; k < y->stated_count; k++)
         if (!aoi_pack_changed(c, y->stated[k])) return false;
     const bool own = c->own_news && !aoi_tick_after(y->tracks[c->track].stated, c->synced);
     return !own || aoi_picture_find(c, c->track) >= y->stay || aoi_pack_changed(c, c->track);
-}
-
-/* The flags of a record with its news since the client's last message. */
-AOI_INLINE unsigned mark_waiting(const aoi_client *c, const aoi_track *t, unsigned flags, bool odd) {
-    flags |= aoi_tick_after(t->moved, c->synced) * (unsigned)AOI_RECORD_WAITS;
-    if (odd) flags |= aoi_tick_after(t->touched, c->synced) * (unsigned)AOI_RECORD_TOUCH;
-    return flags;
-}
-
-AOI_INLINE unsigned mark_lacking(const aoi_client *c, const aoi_track *t, unsigned lacks, unsigned fresh) {
-    if (!lacks) return aoi_tick_after(t->stated, c->synced) ? fresh : 0;
-    return aoi_lacks_aged(c, lacks);
 }
 
 /* A hash of the ids of target and client, so that the phase is the same in every synchroniser. */
@@ -213,14 +256,16 @@ static inline uint32_t phase_of(int64_t id, uint64_t client) {
 }
 
 /* Lists the records with something to send in sync->due: twice the number, plus 1 if its move is due (once in every
- * period, or when it has waited that long).  The due records follow no pattern, so that no branch depends on them. */
-AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlog) {
+ * period, or when it has waited that long).  The due records follow no pattern, so that no branch depends on them.
+ * Records that are to leave (`stays` is false) are not listed, but keep their news: one that does not fit into the
+ * message may come back into view. */
+AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool stays, bool *backlog) {
     const aoi_client c = *client; /* a copy, since stores of bytes may alias anything in memory */
     const aoi_tiers *tiers = c.tiers;
     const aoi_track *tracks = c.sync->tracks;
-    const uint32_t *numbers = c.tracks, now = c.sync->now, stay = c.sync->stay;
+    const uint32_t *numbers = c.tracks, now = c.sync->now, end = stays ? c.sync->stay : c.known;
+    const uint32_t last = end > TRACKS_AHEAD ? end - TRACKS_AHEAD : 0;
     const uint64_t phase = (uint64_t)aoi_client_id(&c) * UINT64_C(0xD6E8FEB86659FD93);
-    const uint32_t last = stay > TRACKS_AHEAD ? stay - TRACKS_AHEAD : 0;
     const bool odd = aoi_tick_after(c.sync->odd, c.synced);
     const bool late = tiered && (now - c.synced) >> tiers->unit >= AOI_MOST_UNITS; /* times may have wrapped */
     const uint8_t units = tiered ? aoi_units_of(tiers, now) : 0;
@@ -228,19 +273,23 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
     const unsigned fresh = aoi_lacks_fresh(&c);
     uint32_t *list = c.sync->due, n = 0;
     unsigned left = 0;
-    for (uint32_t i = 0; i < stay; i++) {
-        uint32_t track = numbers[i];
+    for (uint32_t i = stays ? 0 : c.sync->stay; i < end; i++) {
+        const aoi_track *t = tracks + numbers[i];
         AOI_PREFETCH(tracks + numbers[i < last ? i + TRACKS_AHEAD : i]);
-        unsigned old = c.flags[i], flags = mark_waiting(&c, tracks + track, old, odd);
+        unsigned old = c.flags[i], flags = old | aoi_tick_after(t->moved, c.synced) * (unsigned)AOI_RECORD_WAITS;
+        if (odd) flags |= aoi_tick_after(t->touched, c.synced) * (unsigned)AOI_RECORD_TOUCH;
         unsigned due = flags & AOI_RECORD_WAITS, touched = flags & AOI_RECORD_TOUCH, waited = old & AOI_RECORD_WAITS;
         if (lacks_of) {
-            const unsigned lacked = lacks_of[i], lacks = mark_lacking(&c, tracks + track, lacked, fresh);
+            const unsigned lacked = lacks_of[i];
+            const unsigned lacks = lacked                                ? aoi_lacks_aged(&c, lacked)
+                                   : aoi_tick_after(t->stated, c.synced) ? fresh
+                                                                         : 0;
             lacks_of[i] = (uint8_t)lacks;
             waited |= lacked;
             due |= lacks;
         }
         if (tiered) {
-            uint32_t tier = c.sync->tier_of[i], at = now + phase_of(tracks[track].id, phase);
+            uint32_t tier = stays ? c.sync->tier_of[i] : 0, at = now + phase_of(t->id, phase);
             uint8_t since = waited ? c.since[i] : units;
             unsigned now_due = (at * tiers->divides[tier] <= tiers->most[tier]) |
                                ((uint8_t)(units - since) + 1u >= tiers->periods[tier]) | (late & (waited != 0));
@@ -249,6 +298,7 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
             due &= 0 - now_due;
         }
         c.flags[i] = (uint8_t)flags;
+        if (!stays) continue;
         list[n] = 2 * i + (due != 0);
         n += (due | touched) != 0;
     }
@@ -256,22 +306,11 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
     return n;
 }
 
-/* Records that are to leave keep their news, too: one that does not fit into the message may come back into view. */
-static void keep_waiting(const aoi_client *c) {
-    const aoi_sync *y = c->sync;
-    for (uint32_t i = y->stay; i < c->known; i++) {
-        unsigned old = c->flags[i], flags = mark_waiting(c, y->tracks + c->tracks[i], old, true), waited;
-        uint8_t *lacks = c->lacks ? c->lacks + i : NULL;
-        waited = (old & AOI_RECORD_WAITS) | (lacks ? *lacks : 0u);
-        if (lacks) *lacks = (uint8_t)mark_lacking(c, y->tracks + c->tracks[i], *lacks, aoi_lacks_fresh(c));
-        if (c->tiers && !waited) c->since[i] = aoi_units_of(c->tiers, y->now);
-        c->flags[i] = (uint8_t)flags;
-    }
-}
-
 static bool pack_due_record(aoi_client *c, uint32_t which) {
     const uint32_t i = which / 2;
-    const bool due = which & 1, moved = due && c->flags[i] & AOI_RECORD_WAITS, touched = c->flags[i] & AOI_RECORD_TOUCH;
+    const bool due = which & 1, touched = c->flags[i] & AOI_RECORD_TOUCH;
+    bool moved = due && c->flags[i] & AOI_RECORD_WAITS;
+    if (c->told && moved) moved = !(c->flags[i] & AOI_RECORD_PLACED) && aoi_is_carrier_told(c, i);
     if ((moved || touched) && !pack_update(c, i, moved, touched)) return false;
     if (!due || !c->lacks || !c->lacks[i] || c->sync->writer.full) return true;
     if (!aoi_pack_lacking(c, i)) return false;
@@ -324,10 +363,12 @@ static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
     if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, y->stay + (size_t)1)) return false;
     if (c->tiers && !aoi_find_tiers(c, scope, y->stay)) return false;
     aoi_lacks_own(c);
-    bool backlog = false;
-    uint32_t n = c->tiers ? list_due(c, true, &backlog) : list_due(c, false, &backlog);
+    for (uint32_t i = 0; c->new_team && c->lacks && i < y->stay; i++)
+        if (aoi_record_turns(c, i)) aoi_record_lacks(c, i);
+    bool backlog = false, leaving;
+    uint32_t n = c->tiers ? list_due(c, true, true, &backlog) : list_due(c, false, true, &backlog);
+    if (y->stay < c->known) (void)list_due(c, c->tiers != NULL, false, &leaving);
     c->backlog = backlog;
-    keep_waiting(c);
     const uint32_t share = aoi_pass_share(c);
     y->writer.most -= share;
     if (!(c->bytes ? pack_most_urgent(c, n) : pack_due(c, n))) return false;
@@ -341,7 +382,11 @@ static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
  *                  ^ stay  ^ known       ^ count */
 static void put_gone_last(aoi_client *c) {
     uint32_t stay = c->known, i = 0;
-    while (c->unseen && (i = aoi_next_unseen(c->flags, i, stay)) < stay) {
+    while (c->told && i < stay) {
+        if (aoi_record_stays(c, i) && aoi_rides_along(c, i)) i++;
+        else aoi_picture_swap(c, i, --stay);
+    }
+    while (!c->told && c->unseen && (i = aoi_next_unseen(c->flags, i, stay)) < stay) {
         if (aoi_record_stays(c, i)) i++;
         else aoi_picture_swap(c, i, --stay);
     }
@@ -397,7 +442,7 @@ static bool pack_appeared(aoi_client *c, uint32_t n) {
     if (c->bytes && n > 1 && !y->writer.full) {
         for (uint32_t k = 0; k < n; k++) {
             aoi_pick *p = y->picks + k;
-            p->weight = aoi_urgency(c, p->record) + aoi_track_priority(y, c->tracks[p->record]);
+            p->weight = aoi_urgency(c, p->record) + aoi_priority_for(c, c->tracks[p->record]);
             p->distance2 = aoi_client_distance2(c, p->record);
             p->id = y->tracks[c->tracks[p->record]].id;
         }
@@ -436,113 +481,24 @@ static bool pack(aoi_client *c) {
     y->halved = AOI_NONE;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     for (uint32_t i = 0; c->marked && i < c->count; i++) c->flags[i] &= (uint8_t)~AOI_RECORD_MARKS;
-    c->changed |= c->overflow; /* a move may change the choice within the limit */
+    c->changed |=
+        c->overflow || c->limits ||
+        (c->told &&
+         aoi_tick_after(y->reseated, c->synced)); /* a move, or a kind, may change the choice within the limit */
     c->marked = c->changed || c->timed;
     if (c->changed) date_new(c);
     if (c->changed) put_gone_last(c);
     if (c->changed) {
         if (c->limit && !aoi_measure(c, c->count, &scope)) return false;
         uint32_t n = aoi_choose(c, &scope);
-        if (n == AOI_NONE || (c->tiers && !aoi_picture_since_ready(c, c->known + n))) return false;
+        if (n == AOI_NONE || (c->tiers && !aoi_picture_since_ready(c, c->told ? c->count : c->known + n))) return false;
         if (c->limit) put_cut_last(c);
         measured = c->limit;
         if (!pack_gone(c, n) || !pack_appeared(c, n)) return false;
+        while (c->told && (n = aoi_pick_riders(c)) > 0)
+            if (!pack_appeared(c, n)) return false;
     }
     return c->timed ? pack_timed_updates(c, &scope, measured) : pack_updates(c);
-}
-
-/* ---- applying: nothing can fail ---------------------------------------------------------------------------------- */
-
-/* Forgets the known records that were sent as gone; from the last one on, as others take their places. */
-static void apply_gone(aoi_client *c, bool *left) {
-    for (uint32_t i = c->known; i-- > c->sync->stay;) {
-        if (!(c->flags[i] & AOI_RECORD_PACKED)) {
-            *left = true;
-            continue;
-        }
-        aoi_picture_forget(c, i);
-        aoi_record_starts(c, c->known);
-    }
-}
-
-/* Makes the records that were sent as appeared known, and drops unknown ones that do not stay. */
-static void apply_appeared(aoi_client *c, bool *left) {
-    for (uint32_t i = c->known, n = c->count; (i = aoi_next_flagged(c->flags, i, n, AOI_RECORD_PACKED, false)) < n;) {
-        aoi_record_starts(c, i);
-        c->flags[i] &= (uint8_t)~AOI_RECORD_PACKED;
-        aoi_picture_know(c, i++);
-    }
-    for (uint32_t i = c->known; c->unseen && (i = aoi_next_unseen(c->flags, i, c->count)) < c->count;) {
-        if (aoi_record_stays(c, i)) i++;
-        else aoi_picture_drop(c, i);
-    }
-    *left |= !c->limit && c->known < c->count;
-}
-
-/* Clamps waiting times to the longest period, because they wrap. */
-static void stop_times(uint8_t *since, uint32_t n, uint8_t units) {
-    for (uint32_t i = 0; i < n; i++) {
-        uint8_t waited = (uint8_t)(units - since[i]);
-        since[i] = (uint8_t)(units - (waited < AOI_MOST_UNITS ? waited : AOI_MOST_UNITS - 1));
-    }
-}
-
-/* Clears the flags of news that were sent, by eights.  Packed records follow no pattern: no branch depends on them. */
-static void apply_updates(aoi_client *c) {
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    const uint32_t now = c->sync->now, stay = c->sync->stay;
-    uint32_t *sent_at = c->sent_at;
-    const uint32_t halved = c->sent_at ? c->sync->halved : AOI_NONE,
-                   halved_at = halved != AOI_NONE ? sent_at[halved] : 0;
-    uint64_t waits = 0;
-    for (uint32_t i = 0; i < stay && c->sent_at; i++) sent_at[i] = c->flags[i] & AOI_RECORD_PLACED ? now : sent_at[i];
-    if (halved != AOI_NONE) sent_at[halved] = halved_at; /* its state is as urgent as before */
-    for (uint32_t i = 0; i < stay; i += sizeof waits) {
-        uint64_t eight, mine = stay - i < 8 ? ~aoi_flags_from(stay - i) : ~UINT64_C(0);
-        memcpy(&eight, c->flags + i, sizeof eight);
-        uint64_t placed = eight & ones * AOI_RECORD_PLACED & mine, packed = eight & ones * AOI_RECORD_PACKED & mine;
-        eight &= ~(placed | packed | placed / (AOI_RECORD_PLACED / AOI_RECORD_WAITS) |
-                   packed / (AOI_RECORD_PACKED / AOI_RECORD_TOUCH));
-        memcpy(c->flags + i, &eight, sizeof eight);
-        waits |= eight & mine;
-    }
-    c->backlog |= (waits & ones * (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) != 0;
-    if (c->tiers) stop_times(c->since, c->known, aoi_units_of(c->tiers, now));
-}
-
-/* Copies SEEN to SAW and clears the marks, by eights. */
-static void settle_flags(uint8_t *flags, uint32_t n) {
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    const uint64_t past = ones * (AOI_RECORD_MARKS | AOI_RECORD_SAW);
-    for (uint32_t i = 0; i < n; i += sizeof ones) { /* there is room */
-        uint64_t eight;
-        memcpy(&eight, flags + i, sizeof eight);
-        eight = (eight & ~past) | (eight & ones * AOI_RECORD_SEEN) * AOI_RECORD_SAW;
-        memcpy(flags + i, &eight, sizeof eight);
-    }
-}
-
-static void apply(aoi_client *c) {
-    aoi_sync *y = c->sync;
-    bool left = y->writer.full && c->changed;
-    if (c->timed) apply_updates(c);
-    if (c->lacks) aoi_apply_state(c);
-    if (c->changed) {
-        apply_gone(c, &left);
-        apply_appeared(c, &left);
-        settle_flags(c->flags, c->count);
-        if (c->sees) memcpy(c->saw, c->sees, c->count);
-        y->overflows -= c->overflow;
-        c->overflow = c->limit && c->known < c->count;
-        y->overflows += c->overflow;
-        aoi_picture_shrink(c);
-    }
-    c->changed = left;
-    c->marked = c->anew = c->own_news = false;
-    c->synced = y->now;
-    aoi_client_unqueue(c);
-    if (left || c->backlog) aoi_client_queue(c, y->now + 1);
-    y->packed = NULL;
 }
 
 /* ---- the tick ---------------------------------------------------------------------------------------------------- */
@@ -550,7 +506,7 @@ static void apply(aoi_client *c) {
 int aoi_sync_begin(aoi_sync *y) {
     aoi_sync_drop_ended_views(y);
     if (y->sight && aoi_sight_tick(y->sight) != AOI_OK) return AOI_ENOMEM;
-    if (!aoi_settle(y->space) || !aoi_layers_see(y->space)) return AOI_ENOMEM;
+    if (!aoi_settle(y->space) || !aoi_plugins_see(y->space)) return AOI_ENOMEM;
     y->now++;
     y->packed = NULL;
     y->changes++;
@@ -562,9 +518,9 @@ int aoi_sync_begin(aoi_sync *y) {
 int aoi_sync_next(aoi_sync *y, aoi_message *out) {
     *out = (aoi_message){0};
     for (aoi_client *c; (c = y->first) != NULL && !aoi_tick_after(c->queued_for, y->now);) {
-        if (!aoi_layers_see(y->space) || !pack(c)) return AOI_ENOMEM;
+        if (!aoi_plugins_see(y->space) || !pack(c)) return AOI_ENOMEM;
         if (!y->writer.records && !c->anew) {
-            apply(c);
+            aoi_apply(c);
             continue;
         }
         writer_close(c, out);
@@ -572,7 +528,7 @@ int aoi_sync_next(aoi_sync *y, aoi_message *out) {
         y->packed_at = y->changes;
         return AOI_OK;
     }
-    if (!aoi_layers_see(y->space)) return AOI_ENOMEM;
+    if (!aoi_plugins_see(y->space)) return AOI_ENOMEM;
     aoi_tracks_sweep(y);
     aoi_scratch_clear(y);
     return AOI_OK;
@@ -580,6 +536,6 @@ int aoi_sync_next(aoi_sync *y, aoi_message *out) {
 
 bool aoi_sync_sent(aoi_sync *y) {
     if (!y->packed || y->packed_at != y->changes) return false;
-    apply(y->packed);
+    aoi_apply(y->packed);
     return true;
 }

@@ -12,7 +12,7 @@ uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity) {
 static bool spots_ready(aoi_sync *y, size_t need) {
     aoi_memory *m = aoi_sync_memory(y);
     return AOI_GROW(m, y->spots, y->spot_cap, need) &&
-           (y->space->world.dims == 2 || AOI_GROW(m, y->heights, y->height_cap, need));
+           (y->space->records.dims == 2 || AOI_GROW(m, y->heights, y->height_cap, need));
 }
 
 /* Each track also reserves an entry in movers, so that a move cannot fail. */
@@ -44,6 +44,7 @@ static uint32_t track_new(aoi_sync *y, int64_t id, uint32_t entity, uint32_t fla
                                .entity = entity,
                                .flags = flags & AOI_TRACK_FLAGS};
     y->knower_caps[t] = 0;
+    if (t < y->team_cap) y->teams[t] = 0;
     put_spot(y, t, NULL);
     y->listed[t] = 0;
     return t;
@@ -55,7 +56,7 @@ uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
     if (!AOI_GROW_FILLED(aoi_sync_memory(y), y->track_of, y->track_of_cap, entity + (size_t)1, &(uint32_t){AOI_NONE}) ||
         !track_arrays_ready(y))
         return AOI_NONE;
-    t = track_new(y, y->space->world.entities[entity].id, entity, AOI_TRACK_FRESH);
+    t = track_new(y, y->space->records.entities[entity].id, entity, AOI_TRACK_FRESH);
     y->track_of[entity] = t;
     aoi_track_list(y, t);
     return t;
@@ -70,7 +71,7 @@ uint32_t aoi_track_gone(aoi_sync *y, int64_t id) {
 
 /* Whether nothing refers to the track, apart from sightings that wait. */
 static bool is_idle(const aoi_track *t) {
-    return !t->refs && !(t->flags & AOI_TRACK_RANKED);
+    return !t->refs && !(t->flags & (AOI_TRACK_RANKED | AOI_TRACK_TEAMED));
 }
 
 static void track_free(aoi_sync *y, uint32_t track) {
@@ -97,18 +98,20 @@ void aoi_track_release(aoi_sync *y, uint32_t track) {
 
 static void track_end(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
+    const bool ranked = t->flags & AOI_TRACK_RANKED;
     y->track_of[t->entity] = AOI_NONE;
     t->entity = AOI_NONE;
     if (!aoi_state_end(y, track)) aoi_state_free(y, track);
     t->touched = y->space->because ? y->space->because - 1u : 0;
-    t->flags = (t->flags & (AOI_TRACK_FLAGS ^ AOI_TRACK_RANKED)) | AOI_TRACK_DEAD;
+    t->flags = (t->flags & (AOI_TRACK_FLAGS ^ (AOI_TRACK_RANKED | AOI_TRACK_TEAMED))) | AOI_TRACK_DEAD;
     for (uint32_t i = 0; i < t->knower_count; i++) aoi_client_changed(y->clients[t->knowers[i]]);
     y->changes++;
+    if (ranked) aoi_ranks_end(y, track);
     aoi_track_release(y, track);
 }
 
-void aoi_tracks_left(aoi_layer *layer, uint32_t entity) {
-    aoi_sync *y = (aoi_sync *)layer;
+void aoi_tracks_left(aoi_plugin *plugin, uint32_t entity) {
+    aoi_sync *y = (aoi_sync *)plugin;
     uint32_t t = aoi_track_of(y, entity);
     if (t != AOI_NONE) track_end(y, t);
 }
@@ -151,14 +154,14 @@ void aoi_track_list(aoi_sync *y, uint32_t track) {
     y->movers[y->mover_count++] = track;
 }
 
-void aoi_tracks_moved(aoi_layer *layer, uint32_t entity) {
-    aoi_sync *y = (aoi_sync *)layer;
+void aoi_tracks_moved(aoi_plugin *plugin, uint32_t entity) {
+    aoi_sync *y = (aoi_sync *)plugin;
     uint32_t t = aoi_track_of(y, entity);
     if (t != AOI_NONE) aoi_track_list(y, t);
 }
 
-void aoi_tracks_touched(aoi_layer *layer, uint32_t entity) {
-    aoi_sync *y = (aoi_sync *)layer;
+void aoi_tracks_touched(aoi_plugin *plugin, uint32_t entity) {
+    aoi_sync *y = (aoi_sync *)plugin;
     uint32_t t = aoi_track_of(y, entity);
     if (t == AOI_NONE) return;
     y->tracks[t].flags |= AOI_TRACK_TOUCHED;
@@ -170,7 +173,7 @@ bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_wire_place *at
     const bool quanta = y->quantum > 0;
     double rounded[3];
     bool wide = false, fits[3];
-    int dims = y->space->world.dims;
+    int dims = y->space->records.dims;
     *at = (aoi_wire_place){{0}};
     for (int a = 0; a < dims; a++) {
         rounded[a] = quanta ? floor(pos[a] / y->quantum + 0.5) : (double)((float)pos[a] + 0.0f);
@@ -190,7 +193,7 @@ void aoi_track_spot(aoi_sync *y, uint32_t track) {
     if (!y->measures) return;
     const double *p = aoi_position_now(y->space, t->entity);
     y->far = fmax(y->far, fmax(fabs(p[0]), fabs(p[1])));
-    if (y->space->world.dims == 3) y->far = fmax(y->far, fabs(p[2]));
+    if (y->space->records.dims == 3) y->far = fmax(y->far, fabs(p[2]));
     put_spot(y, track, t->flags & AOI_TRACK_RANKED ? NULL : p);
 }
 
@@ -209,13 +212,15 @@ bool aoi_tracks_measure(aoi_sync *y) {
 bool aoi_track_relocate(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
     aoi_wire_place at;
-    bool wide = aoi_round_position(y, aoi_position_now(y->space, t->entity), &at);
+    const double *offset = y->riders ? aoi_rider_offset(y, t->entity) : NULL;
+    bool wide = aoi_round_position(y, offset ? offset : aoi_position_now(y->space, t->entity), &at);
     aoi_track_spot(y, track);
+    if (offset) t->flags |= AOI_TRACK_RIDER;
     bool same = !memcmp(&at, &t->at, sizeof at) && wide == ((t->flags & AOI_TRACK_WIDE) != 0);
     t->at = at;
     t->flags &= AOI_TRACK_FLAGS ^ (AOI_TRACK_WIDE | AOI_TRACK_FRESH);
     if (wide) t->flags |= AOI_TRACK_WIDE;
-    if (wide) y->odd = y->now;
+    if (wide || (t->flags & AOI_TRACK_RIDER && !same)) y->odd = y->now;
     return !same;
 }
 
@@ -253,7 +258,7 @@ static bool state_news(aoi_sync *y, uint32_t track) {
     if (!news) return false;
     s->news = 0;
     if (news & AOI_NEWS_OWN) {
-        aoi_client *c = aoi_client_of(y, (aoi_entity){entity, y->space->world.entities[entity].generation});
+        aoi_client *c = aoi_client_of(y, (aoi_entity){entity, y->space->records.entities[entity].generation});
         if (c && c->self) {
             c->own_news = true;
             if (!c->queued) aoi_client_queue(c, y->now);
@@ -264,7 +269,7 @@ static bool state_news(aoi_sync *y, uint32_t track) {
 
 void aoi_track_catch_up(aoi_sync *y) {
     uint32_t news = 0;
-    const aoi_entity_record *entities = y->space->world.entities;
+    const aoi_entity_record *entities = y->space->records.entities;
     for (uint32_t i = 0; i < y->mover_count; i++) {
         aoi_track *t = y->tracks + y->movers[i];
         if (i + TRACK_ENTITIES_AHEAD < y->mover_count) {

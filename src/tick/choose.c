@@ -18,30 +18,30 @@ static uint32_t join_pick(uint32_t i, uint32_t n, uint32_t top) {
     return top <= n ? i : (uint32_t)((uint64_t)(i * UINT32_C(2654435769)) * top >> 32);
 }
 
-static void join_add_sample(const aoi_world *w, join_sample *out, uint32_t n) {
+static void join_add_sample(const aoi_records *w, join_sample *out, uint32_t n) {
     const aoi_node_record *r = w->nodes + n;
     if (aoi_is_live(r->generation) && join_is_watching(r) && out->count < JOIN_SAMPLE) out->node[out->count++] = n;
 }
 
 /* Scans all slots if most are unused, or have nodes without events. */
-static void join_take_sample(const aoi_world *w, join_sample *out) {
-    uint32_t n = w->node_top < JOIN_SAMPLE ? w->node_top : JOIN_SAMPLE;
+static void join_take_sample(const aoi_records *r, join_sample *out) {
+    uint32_t n = r->node_top < JOIN_SAMPLE ? r->node_top : JOIN_SAMPLE;
     out->count = 0;
-    for (uint32_t i = 0; i < n; i++) join_add_sample(w, out, join_pick(i, JOIN_SAMPLE, w->node_top));
+    for (uint32_t i = 0; i < n; i++) join_add_sample(r, out, join_pick(i, JOIN_SAMPLE, r->node_top));
     if (out->count >= n / 8 || n < JOIN_SAMPLE) return;
     out->count = 0;
-    for (uint32_t i = 0; i < w->node_top && out->count < JOIN_SAMPLE; i++) join_add_sample(w, out, i);
+    for (uint32_t i = 0; i < r->node_top && out->count < JOIN_SAMPLE; i++) join_add_sample(r, out, i);
 }
 
 /* ---- the usual areas ------------------------------------------------------------------------------------- */
 
-static bool join_same_carrier(const aoi_world *w, uint32_t n, uint32_t m) {
-    return join_are_alike(w, w->entities[w->nodes[n].owner].nodes, w->entities[w->nodes[m].owner].nodes);
+static bool join_same_carrier(const aoi_records *r, uint32_t n, uint32_t m) {
+    return join_are_alike(r, r->entities[r->nodes[n].owner].nodes, r->entities[r->nodes[m].owner].nodes);
 }
 
 /* Whether two carriers of these nodes see each other or neither does, and the nodes make one probe. */
 static bool join_is_mutual(const join_tick *t, uint32_t first) {
-    const aoi_world *w = t->world;
+    const aoi_records *w = t->records;
     const aoi_node_record *f = w->nodes + first;
     bool alone = f->next == AOI_NONE, simple = f->shape == AOI_SQUARE || f->shape == AOI_CIRCLE;
     int count = 0;
@@ -56,19 +56,19 @@ static bool join_is_mutual(const join_tick *t, uint32_t first) {
 }
 
 /* A node with the same areas on its carrier as more than half of the sample, or AOI_NONE (Boyer and Moore 1981). */
-static uint32_t join_majority(const aoi_world *w, const join_sample *s) {
+static uint32_t join_majority(const aoi_records *r, const join_sample *s) {
     uint32_t most = AOI_NONE, lead = 0, votes = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         if (!lead) most = s->node[i];
-        lead += !lead || join_same_carrier(w, most, s->node[i]) ? 1 : UINT32_MAX;
+        lead += !lead || join_same_carrier(r, most, s->node[i]) ? 1 : UINT32_MAX;
     }
-    for (uint32_t i = 0; i < s->count; i++) votes += join_same_carrier(w, most, s->node[i]);
+    for (uint32_t i = 0; i < s->count; i++) votes += join_same_carrier(r, most, s->node[i]);
     return 2 * votes > s->count ? most : AOI_NONE;
 }
 
 static void join_choose_usual(join_tick *t, const join_sample *s) {
-    const aoi_world *w = t->world;
-    uint32_t most = join_majority(w, s), first = most != AOI_NONE ? w->entities[w->nodes[most].owner].nodes : AOI_NONE;
+    const aoi_records *r = t->records;
+    uint32_t most = join_majority(r, s), first = most != AOI_NONE ? r->entities[r->nodes[most].owner].nodes : AOI_NONE;
     if (first != AOI_NONE && join_is_mutual(t, first)) t->usual.node = first;
 }
 
@@ -80,15 +80,15 @@ typedef struct join_movers { /* a sample of the movers */
 } join_movers;
 
 /* Of the first `count`. */
-static void join_sample_movers(const aoi_world *w, uint32_t count, join_movers *m) {
+static void join_sample_movers(const aoi_records *r, uint32_t count, join_movers *m) {
     m->count = count < JOIN_FAR_SAMPLE ? count : JOIN_FAR_SAMPLE;
     for (uint32_t i = 0; i < m->count; i++) {
         uint32_t k = join_pick(i, JOIN_FAR_SAMPLE, count);
-        const double *is = w->entities[w->movers[k]].pos;
-        m->step[i] = aoi_chebyshev(w->dims, is, aoi_mover_end(w, k));
+        const double *is = r->entities[r->movers[k]].pos;
+        m->step[i] = aoi_chebyshev(r->dims, is, aoi_mover_end(r, k));
         m->at[0][i] = is[0], m->at[1][i] = is[1];
         m->size[i] = 0;
-        for (int a = 0; a < w->dims; a++) m->size[i] = fmax(m->size[i], fabs(is[a]));
+        for (int a = 0; a < r->dims; a++) m->size[i] = fmax(m->size[i], fabs(is[a]));
     }
 }
 
@@ -127,7 +127,7 @@ static double join_choose_step(const join_tick *t, const join_movers *m) {
 static void join_choose_scale(join_tick *t, const join_sample *s, const join_movers *m) {
     double reach[JOIN_SAMPLE];
     for (uint32_t i = 0; i < s->count; i++) {
-        const aoi_node_record *n = t->world->nodes + s->node[i];
+        const aoi_node_record *n = t->records->nodes + s->node[i];
         reach[i] = fmax(n->reach[0], n->reach[1]);
     }
     t->reach = join_quantile(reach, s->count, JOIN_MOST_WIDE);
@@ -142,7 +142,7 @@ static void join_choose_scale(join_tick *t, const join_sample *s, const join_mov
 /* ---- lines and bins ---------------------------------------------------------------------------------------------- */
 
 static double join_most_cells(const join_tick *t) {
-    return fmin(t->world->entity_count + 64.0, 0x1p26);
+    return fmin(t->records->entity_count + 64.0, 0x1p26);
 }
 
 /* Lines are half as high as the farthest areas reach, unless there would be more lines than items; then as high. */
@@ -186,7 +186,7 @@ static void join_choose_torus(join_tick *t) {
     t->lines = (uint32_t)n[1] | 1;
     for (int a = 0; a < 2; a++) {
         if (t->window[a] <= (int64_t)n[a]) continue;
-        if (!m.count) join_sample_movers(t->world, t->space->joined, &m);
+        if (!m.count) join_sample_movers(t->records, t->space->joined, &m);
         qsort(m.at[a], m.count, sizeof *m.at[a], join_by_number);
         double first = m.at[a][m.count / 2] - n[a] / 2 * ldexp(1, bits[a]) / t->scale;
         t->origin[a] = fmax(t->origin[a], first);
@@ -196,11 +196,11 @@ static void join_choose_torus(join_tick *t) {
 
 /* Bounds all heights, before and after. */
 static void join_bound_heights(join_tick *t) {
-    const aoi_world *w = t->world;
+    const aoi_records *r = t->records;
     double low = INFINITY, high = -INFINITY;
-    for (uint32_t e = 0; e < w->entity_top; e++) {
-        double z = w->entities[e].pos[2];
-        if (!aoi_is_live(w->entities[e].generation)) continue;
+    for (uint32_t e = 0; e < r->entity_top; e++) {
+        double z = r->entities[e].pos[2];
+        if (!aoi_is_live(r->entities[e].generation)) continue;
         low = z < low ? z : low;
         high = z > high ? z : high;
     }
@@ -209,19 +209,19 @@ static void join_bound_heights(join_tick *t) {
 
 bool aoi_tick_choose(aoi_space *s) {
     const aoi_travel *m = &s->moves;
-    join_tick t = {.space = s, .world = &s->world, .usual = {.node = AOI_NONE}};
+    join_tick t = {.space = s, .records = &s->records, .usual = {.node = AOI_NONE}};
     join_sample nodes;
     join_movers movers;
-    join_take_sample(&s->world, &nodes);
+    join_take_sample(&s->records, &nodes);
     s->frame = (aoi_frame){.usual = AOI_NONE};
-    if (!nodes.count || !s->world.mover_count) return true;
-    join_sample_movers(&s->world, s->world.mover_count, &movers);
+    if (!nodes.count || !s->records.mover_count) return true;
+    join_sample_movers(&s->records, s->records.mover_count, &movers);
     join_choose_scale(&t, &nodes, &movers);
-    if (s->world.dims == 3) join_bound_heights(&t);
+    if (s->records.dims == 3) join_bound_heights(&t);
     join_choose_usual(&t, &nodes);
     s->frame = (aoi_frame){t.step, t.scale, t.reach, t.low, t.high, t.usual.node};
     double far = 0;
-    for (int a = 0; a < s->world.dims; a++) far = fmax(far, fmax(fabs(m->lo[a]), fabs(m->hi[a])));
+    for (int a = 0; a < s->records.dims; a++) far = fmax(far, fmax(fabs(m->lo[a]), fabs(m->hi[a])));
     return m->farthest <= t.step && far * t.scale < AOI_FRAME_FARTHEST;
 }
 

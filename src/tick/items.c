@@ -30,8 +30,8 @@ AOI_INLINE bool join_in_window(const join_tick *t, const int64_t at[2]) {
 /* An item before sorting: its places in fixed point, above 0. */
 typedef struct join_note {
     int32_t at[2], was[2];
-    int32_t height, was_high;
-    uint32_t cell, bin; /* cell: or NOWHERE; with ELSEWHERE if turns of the torus away */
+    uint16_t height, was_high;
+    uint32_t cell, bin; /* cell: or NOWHERE */
 } join_note;
 
 static AOI_NOINLINE void join_note_any(const join_tick *t, const double *is, const double *was, bool moves,
@@ -43,14 +43,6 @@ static AOI_NOINLINE void join_note_any(const join_tick *t, const double *is, con
         n->at[a] = (uint16_t)at[a], n->was[a] = (uint16_t)join_fixed(t, a, was[a]); /* the columns have no more */
     n->bin = (uint32_t)bin;
     n->cell = (uint32_t)(line * t->bins + bin);
-    if (at[0] >> t->bin_bits != bin || at[1] >> t->line_bits != line) n->cell |= JOIN_ELSEWHERE;
-}
-
-static void join_note_height(const join_tick *t, const double *is, const double *was, join_note *n) {
-    int64_t z = join_fixed(t, 2, is[2]);
-    if (z != (int32_t)z) n->cell |= JOIN_ELSEWHERE;
-    n->height = (int32_t)(uint32_t)(uint64_t)z;
-    n->was_high = (int32_t)(uint16_t)join_fixed(t, 2, was[2]);
 }
 
 /* Most are near. */
@@ -62,7 +54,9 @@ AOI_INLINE void join_note_place(const join_tick *t, const double *is, const doub
     n->cell = JOIN_NOWHERE;
     if (near & (bin < t->bins) & (line < t->lines)) n->cell = line * t->bins + bin, n->bin = bin;
     else join_note_any(t, is, was, moves, n);
-    if (t->world->dims == 3 && n->cell != JOIN_NOWHERE) join_note_height(t, is, was, n);
+    if (t->records->dims != 3) return;
+    n->height = (uint16_t)join_fixed(t, 2, is[2]);
+    n->was_high = (uint16_t)join_fixed(t, 2, was[2]);
 }
 
 /* ---- sets -------------------------------------------------------------------------------------------------------- */
@@ -70,7 +64,7 @@ AOI_INLINE void join_note_place(const join_tick *t, const double *is, const doub
 /* Makes the set of a class at its first item; returns its number, below 0 when memory is refused. */
 static AOI_NOINLINE int join_new_set(join_tick *t, int class) {
     size_t cells = (size_t)t->bins * t->lines, to = cells * (size_t)(t->set_count + 1) + 1;
-    if (!AOI_GROW_TO(&t->world->memory, t->first, t->first_cap, to)) return -1;
+    if (!AOI_GROW_TO(&t->records->memory, t->first, t->first_cap, to)) return -1;
     if (!t->set_count) t->first[0] = 0;
     memset(t->first + to - cells, 0, cells * sizeof *t->first);
     t->sets[t->set_count] = (join_set){.class = (uint8_t) class, .cell = (uint32_t)(to - 1 - cells)};
@@ -83,7 +77,7 @@ AOI_INLINE bool join_count_item(join_tick *t, int class, uint64_t kind, join_not
     if (set < 0 && (set = join_new_set(t, class)) < 0) return false;
     t->sets[set].kinds |= kind;
     n->cell += t->sets[set].cell;
-    t->first[(n->cell & ~JOIN_ELSEWHERE) + 1]++;
+    t->first[n->cell + 1]++;
     t->count++;
     return true;
 }
@@ -92,10 +86,10 @@ AOI_INLINE bool join_count_item(join_tick *t, int class, uint64_t kind, join_not
 
 /* Lists its nodes that are judged one by one; false when memory is refused. */
 static bool join_note_wide(join_tick *t, uint32_t entity) {
-    const aoi_world *w = t->world;
-    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!join_is_watching(w->nodes + n) || !aoi_join_is_wide(t, n)) continue;
-        if (!AOI_GROW(&t->world->memory, t->wide, t->wide_cap, t->wide_count + (size_t)1)) return false;
+    const aoi_records *r = t->records;
+    for (uint32_t n = r->entities[entity].nodes; n != AOI_NONE; n = r->nodes[n].next) {
+        if (!join_is_watching(r->nodes + n) || !aoi_join_is_wide(t, n)) continue;
+        if (!AOI_GROW(&t->records->memory, t->wide, t->wide_cap, t->wide_count + (size_t)1)) return false;
         t->wide[t->wide_count++] = n;
     }
     return true;
@@ -103,7 +97,7 @@ static bool join_note_wide(join_tick *t, uint32_t entity) {
 
 /* Notes an entity, NOWHERE if it is no item; false when memory is refused. */
 AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t entity, join_note *note) {
-    const aoi_world *w = f->world;
+    const aoi_records *w = f->records;
     const aoi_entity_record *r = w->entities + entity;
     bool moves = r->mover < w->moved;
     const double *was = moves ? aoi_mover_end(w, r->mover) : r->pos;
@@ -117,11 +111,11 @@ AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t enti
 }
 
 static bool join_note_all(join_tick *t, join_note *notes) {
-    const aoi_world *w = t->world;
+    const aoi_records *r = t->records;
     const join_tick frame = *t; /* in registers: the counters might alias it */
-    for (uint32_t e = 0; e < w->entity_top; e++) {
+    for (uint32_t e = 0; e < r->entity_top; e++) {
         notes[e].cell = JOIN_NOWHERE;
-        if (!aoi_is_live(w->entities[e].generation)) continue;
+        if (!aoi_is_live(r->entities[e].generation)) continue;
         if (!join_note_entity(t, &frame, e, notes + e)) return false;
     }
     return true;
@@ -130,21 +124,20 @@ static bool join_note_all(join_tick *t, join_note *notes) {
 /* ---- sorting ----------------------------------------------------------------------------------------------------- */
 
 AOI_INLINE void join_place_item(join_tick *t, const join_note *n, uint32_t entity, bool tall) {
-    uint32_t k = t->first[(n->cell & ~JOIN_ELSEWHERE) + 1]++;
-    t->ref[k] = entity | (n->cell & JOIN_ELSEWHERE);
+    uint32_t k = t->first[n->cell + 1]++;
+    t->ref[k] = entity;
     t->bin[k] = (uint16_t)n->bin;
     t->column[0][k] = (uint16_t)n->at[0], t->column[1][k] = (uint16_t)n->at[1];
     t->column[3][k] = (uint16_t)n->was[0], t->column[4][k] = (uint16_t)n->was[1];
     if (!tall) return;
-    t->height[k] = n->height;
-    t->column[2][k] = (uint16_t)n->height, t->column[5][k] = (uint16_t)n->was_high;
+    t->column[2][k] = n->height, t->column[5][k] = n->was_high;
 }
 
 static bool join_columns_ready(join_tick *t) {
-    aoi_memory *m = &t->world->memory;
-    bool tall = t->world->dims == 3, good = AOI_GROW_TO(m, t->ref, t->ref_cap, t->count);
+    aoi_memory *m = &t->records->memory;
+    bool tall = t->records->dims == 3, good = AOI_GROW_TO(m, t->ref, t->ref_cap, t->count);
     size_t n = (size_t)t->count + JOIN_LANES; /* lanes are read beyond the end */
-    good = good && AOI_GROW_TO(m, t->bin, t->bin_cap, n) && (!tall || AOI_GROW_TO(m, t->height, t->height_cap, n));
+    good = good && AOI_GROW_TO(m, t->bin, t->bin_cap, n);
     for (int c = 0; c < 6; c++)
         if (tall || c % 3 < 2) good = good && AOI_GROW_TO(m, t->column[c], t->column_cap[c], n);
     for (int c = 0; c < 6 && good; c++)
@@ -160,27 +153,26 @@ static void join_place_all(join_tick *t, const join_note *notes) {
         sum += n;
     }
     join_tick frame = *t;
-    for (uint32_t e = 0; e < t->world->entity_top; e++)
-        if (notes[e].cell != JOIN_NOWHERE) join_place_item(&frame, notes + e, e, t->world->dims == 3);
+    for (uint32_t e = 0; e < t->records->entity_top; e++)
+        if (notes[e].cell != JOIN_NOWHERE) join_place_item(&frame, notes + e, e, t->records->dims == 3);
 }
 
 bool aoi_join_sort(join_tick *t) {
-    aoi_memory *m = &t->world->memory;
+    aoi_memory *m = &t->records->memory;
     join_note *notes = NULL;
     uint32_t cap = 0;
     for (int c = 0; c < JOIN_CLASSES; c++) t->set_of[c] = -1;
-    bool good = AOI_GROW_TO(m, notes, cap, t->world->entity_top) && join_note_all(t, notes);
+    bool good = AOI_GROW_TO(m, notes, cap, t->records->entity_top) && join_note_all(t, notes);
     if (good && t->count && (good = join_columns_ready(t))) join_place_all(t, notes);
     AOI_FREE(m, notes, cap);
     return good;
 }
 
 void aoi_join_free(join_tick *t) {
-    aoi_memory *m = &t->world->memory;
+    aoi_memory *m = &t->records->memory;
     AOI_FREE(m, t->first, t->first_cap);
     AOI_FREE(m, t->ref, t->ref_cap);
     for (int c = 0; c < 6; c++) AOI_FREE(m, t->column[c], t->column_cap[c]);
     AOI_FREE(m, t->bin, t->bin_cap);
-    AOI_FREE(m, t->height, t->height_cap);
     AOI_FREE(m, t->wide, t->wide_cap);
 }

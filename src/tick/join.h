@@ -10,18 +10,16 @@
  *   items.c     entities in sets, sorted
  *   probes.c    areas -> probes: borders in fixed point; several concentric ones of a watcher are one probe
  *   scan.c      watchers and the spans around them -> hits
- *   verdicts.c  hits -> changes: by the columns where they are sure, else by the rule on doubles
- *   wide.c      areas too large for 16 bits, one by one, over what the grid finds around them
+ *   join.c      hits -> candidates, which the rule decides; those of areas too large for 16 bits are what the grid finds
  *
  * Sets.  Moving and still items are sorted apart, as two still items do not change.  Often most watchers carry the same
  * symmetric areas: two of them see each other or neither does, so these are a set of their own and a mutual pair is
  * compared once, for both.  A mover that goes too far stands still here: it has its turn afterwards (core/movers.c).
  *
- * Lines go in strips.  A strip reads the items and writes its own buffer, and buffers are recorded in the order of the
- * strips: strips may run at the same time, and the events are the same.
+ * Lines go in strips, so that the candidates of some are decided before there are too many.
  *
- * Bins and lines that would outnumber the items wrap around like those of a torus, so that places far from each other
- * may share a bin: pairs found around the seam, or of items some turns away, are judged on doubles.
+ * Bins and lines that would outnumber the items wrap around like those of a torus, and columns after 16 bits: places far
+ * from each other may look close.  The rule denies such pairs.
  *
  * Layers count when a pair is judged (visibility.c); targets with an extent have no kind here, and the space judges
  * them.
@@ -42,8 +40,6 @@ enum {
     JOIN_PROBES = 256     /* scanned together */
 };
 
-#define JOIN_ELSEWHERE (UINT32_C(1) << 31) /* of a reference: the item is some turns of the torus away */
-
 enum { /* classes of items, one set each */
        JOIN_STILL = 1,
        JOIN_ODD = 2, /* carries other than the usual areas */
@@ -63,7 +59,7 @@ typedef struct join_probe {
     int16_t out[JOIN_BORDERS], in[JOIN_BORDERS]; /* surely out above, surely in below */
     int16_t in_height;
     uint8_t kind, borders, nodes, side_count;
-    bool keeps, polygon;
+    bool polygon;
     bool any;    /* a sector of more than half a turn */
     bool turned; /* its last two sides are the ones before the turn */
 } join_probe;
@@ -86,7 +82,7 @@ typedef struct join_usual { /* the areas that most watchers carry, and no others
 
 typedef struct join_tick {
     aoi_space *space;
-    aoi_world *world;
+    aoi_records *records;
     double origin[3], scale; /* fixed-point units per unit of length */
     double reach;            /* of nodes that are not wide */
     double step;             /* longest move of an item on an axis */
@@ -101,10 +97,9 @@ typedef struct join_tick {
     uint32_t *first;           /* by set, line and bin: its first item */
     uint32_t *ref;             /* by item: its entity */
     uint16_t *column[6], *bin; /* x, y, z, and where it was; bin in its line */
-    int32_t *height;           /* z with more digits */
     uint32_t count;
     uint32_t *wide; /* nodes that are judged one by one */
-    uint32_t first_cap, ref_cap, column_cap[6], bin_cap, height_cap, wide_cap, wide_count;
+    uint32_t first_cap, ref_cap, column_cap[6], bin_cap, wide_cap, wide_count;
 } join_tick;
 
 typedef struct join_hit { /* of sixteen items from `first` on, those that may have passed a border */
@@ -120,25 +115,18 @@ static inline uint32_t join_probe_index(const join_hit *h) {
     return (uint32_t)(h->watcher >> 32);
 }
 
-enum { JOIN_MUTUAL = 1 << 16, JOIN_UNSURE = 1 << 17 }; /* bits of a hit beside the lanes' */
+enum { JOIN_MUTUAL = 1 << 16 }; /* a bit of a hit beside the lanes' */
 
-typedef struct join_pair {
-    uint32_t node, target;
-} join_pair;
-
-typedef struct join_strip { /* what a strip writes */
+typedef struct join_strip { /* the watchers of some lines */
     const join_tick *tick;
     aoi_memory *memory;
     bool failed;
-    uint64_t steps, judged;
+    uint64_t steps;
     join_probe *probes;                /* the first is that of the usual areas */
     uint8_t usual_place[JOIN_BORDERS]; /* where in their chain the node of each of its borders is */
     join_side *sides;
-    aoi_change *changes;
-    uint32_t probe_cap, probe_count, side_cap, side_count, change_cap, change_count;
-    uint32_t undecided_count;
-    join_pair undecided[JOIN_HITS];
-    join_hit *hit[JOIN_KINDS], hits[JOIN_KINDS][JOIN_HITS];
+    uint32_t probe_cap, probe_count, side_cap, side_count;
+    join_hit *hit, hits[JOIN_HITS];
 } join_strip;
 
 /* Chooses the frame of a tick before anything moves; false: some movers do not suit it. */
@@ -155,9 +143,7 @@ void aoi_join_free(join_tick *t);
 void aoi_join_probes_of(join_strip *o, uint32_t item, uint32_t entity); /* of its nodes that are not wide */
 bool aoi_join_is_wide(const join_tick *t, uint32_t node);
 void aoi_join_scan(join_strip *o, int set, uint32_t line, uint32_t end); /* watchers in these lines of a set */
-void aoi_join_decide(join_strip *o, int kind);                           /* the hits of a kind */
-void aoi_join_judge_undecided(join_strip *o);
-void aoi_join_judge_wide(join_strip *o);
+void aoi_join_propose(join_strip *o);                                    /* the hits as candidates */
 
 /* Whether moves can cause events or kept pairs of the node. */
 static inline bool join_is_watching(const aoi_node_record *n) {
@@ -167,10 +153,10 @@ static inline bool join_is_watching(const aoi_node_record *n) {
 /* Whether both chains of nodes have the same areas, in the same order.  By what was given, never by bounds made of it:
  * extents 50 with margin 10 and 40 with margin 20 have one box.  Blocks of shapes are shared where all of their
  * parameters are the same (core/shape_pool.h). */
-static inline bool join_are_alike(const aoi_world *w, uint32_t a, uint32_t b) {
-    for (; a != AOI_NONE && b != AOI_NONE; a = w->nodes[a].next, b = w->nodes[b].next) {
-        const aoi_node_record *n = w->nodes + a, *m = w->nodes + b;
-        const aoi_area_record *p = w->areas + a, *q = w->areas + b;
+static inline bool join_are_alike(const aoi_records *r, uint32_t a, uint32_t b) {
+    for (; a != AOI_NONE && b != AOI_NONE; a = r->nodes[a].next, b = r->nodes[b].next) {
+        const aoi_node_record *n = r->nodes + a, *m = r->nodes + b;
+        const aoi_area_record *p = r->areas + a, *q = r->areas + b;
         if (n->shape != m->shape || n->flags != m->flags || p->radius != q->radius || p->keep != q->keep ||
             p->shape != q->shape)
             return false;
@@ -179,8 +165,8 @@ static inline bool join_are_alike(const aoi_world *w, uint32_t a, uint32_t b) {
 }
 
 /* Such a node may see other targets even if neither moves. */
-static inline bool join_has_turned(const aoi_world *w, uint32_t node) {
-    return (w->nodes[node].flags & AOI_NODE_TURNED) != 0;
+static inline bool join_has_turned(const aoi_records *r, uint32_t node) {
+    return (r->nodes[node].flags & AOI_NODE_TURNED) != 0;
 }
 
 static inline uint64_t join_mask(const aoi_node_record *n) {
@@ -188,13 +174,9 @@ static inline uint64_t join_mask(const aoi_node_record *n) {
 }
 
 /* The node at a place in a chain, from 0 on. */
-static inline uint32_t join_nth_node(const aoi_world *w, uint32_t first, int place) {
-    while (place-- > 0) first = w->nodes[first].next;
+static inline uint32_t join_nth_node(const aoi_records *r, uint32_t first, int place) {
+    while (place-- > 0) first = r->nodes[first].next;
     return first;
-}
-
-static inline uint32_t join_entity(const join_tick *t, uint32_t item) {
-    return t->ref[item] & ~JOIN_ELSEWHERE;
 }
 
 #endif

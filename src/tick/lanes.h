@@ -11,8 +11,6 @@
 
 #include "tick/join.h"
 
-enum { JOIN_VECTORS = JOIN_LANES / 8 };
-
 typedef struct join_limits {      /* a probe in all lanes */
     aoi_i16x8 upper[6], lower[6]; /* edges of its box, as it is and was; round: upper is the centre */
     aoi_i16x8 centre[6];          /* shaped */
@@ -23,7 +21,7 @@ typedef struct join_limits {      /* a probe in all lanes */
     bool any, polygon;
 } join_limits;
 
-typedef aoi_i16x8 join_side_lanes[AOI_MOST_CORNERS][5];
+typedef aoi_i16x8 join_side_lanes[AOI_FEW_CORNERS][5];
 
 /* Borders, the same wherever the watcher is. */
 AOI_INLINE void join_limits_of(const join_probe *p, const join_side *sides, join_limits *l, aoi_i16x8 (*room)[5],

@@ -4,7 +4,8 @@
  *   circle, sphere    square of the distance in units of 2^16
  *   cylinder          a circle, and its height
  *   sector            the same, and two half-planes, whose intersection or, beyond half a turn, union it is
- *   polygon           its box, and even-odd by its sides
+ *   polygon           its box, and even-odd by its sides; of one with a tree of sides the box alone
+ *   with an offset    its box around the watcher
  *
  * Squares or circles of one watcher that differ in their radius alone, up to three, are one probe with three borders.
  *
@@ -18,27 +19,28 @@ static int join_units(const join_tick *t, double length) {
 
 /* ---- heights ----------------------------------------------------------------------------------------------------- */
 
-/* The half-extent within which a target comes to be seen, on the third axis; INFINITY in two dimensions. */
+/* The half-extent within which a target comes to be seen, on the third axis. */
 static double join_inner_height(const join_tick *t, uint32_t node) {
-    const aoi_area_record *a = t->world->areas + node;
-    int shape = t->world->nodes[node].shape;
-    if (t->world->dims < 3) return (double)INFINITY;
-    return shape <= AOI_CIRCLE ? a->radius : shape == AOI_BOX ? a->shape->extents[2] : a->shape->half_height;
+    const aoi_area_record *a = t->records->areas + node;
+    int shape = aoi_given_shape(t->records, node);
+    double h = shape <= AOI_CIRCLE ? a->radius : shape == AOI_BOX ? a->shape->extents[2] : a->shape->half_height;
+    return t->records->nodes[node].shape == AOI_SHIFTED ? h - fabs(a->shape->offset[2]) - 1 : h;
 }
 
-/* Half-extent of its box on the third axis; INFINITY if all its borders, the inner one too, hold all present heights,
- * so that heights do not matter. */
+/* Half-extent of its box on the third axis; INFINITY in two dimensions, and if all its borders, the inner one too, hold
+ * all present heights, so that heights do not matter. */
 static double join_half_height(const join_tick *t, uint32_t node) {
+    if (t->records->dims < 3) return (double)INFINITY;
     double inner = join_inner_height(t, node);
-    bool ball = t->world->nodes[node].shape == AOI_CIRCLE && t->world->dims == 3;
+    bool ball = aoi_given_shape(t->records, node) == AOI_CIRCLE;
     bool all = !ball && inner > (t->high - t->low) * (1 + 0x1p-40);
-    return all || isinf(inner) ? (double)INFINITY : aoi_height_of(t->world, node);
+    return all || isinf(inner) ? (double)INFINITY : aoi_height_of(t->records, node);
 }
 
 bool aoi_join_is_wide(const join_tick *t, uint32_t node) {
-    const aoi_node_record *n = t->world->nodes + node;
+    const aoi_node_record *n = t->records->nodes + node;
     if (!(n->reach[0] <= t->reach && n->reach[1] <= t->reach)) return true;
-    if (t->world->dims < 3 || n->shape == AOI_SQUARE || n->shape == AOI_CIRCLE) return false;
+    if (t->records->dims < 3 || n->shape == AOI_SQUARE || n->shape == AOI_CIRCLE) return false;
     double h = join_half_height(t, node);
     return h > t->reach && isfinite(h);
 }
@@ -65,7 +67,7 @@ static void join_add_border(const join_tick *t, join_probe *p, double outer, dou
 }
 
 static join_probe join_probe_of(const join_tick *t, uint32_t item, uint32_t node, unsigned kind) {
-    join_probe p = {.mask = join_mask(t->world->nodes + node), .item = item, .node = {node}, .nodes = 1};
+    join_probe p = {.mask = join_mask(t->records->nodes + node), .item = item, .node = {node}, .nodes = 1};
     p.kind = (uint8_t)(kind | (isfinite(join_half_height(t, node)) ? JOIN_TALL : 0));
     return p;
 }
@@ -123,7 +125,7 @@ static bool join_close_rings(join_strip *o, uint32_t item, join_rings *r) {
 }
 
 static bool join_add_ring(join_strip *o, uint32_t item, uint32_t node, join_rings *r) {
-    const aoi_world *w = o->tick->world;
+    const aoi_records *w = o->tick->records;
     const aoi_node_record *n = w->nodes + node;
     double radius = n->shape == AOI_SQUARE ? n->reach[0] : w->areas[node].radius;
     int i = r->count;
@@ -141,7 +143,7 @@ static bool join_add_ring(join_strip *o, uint32_t item, uint32_t node, join_ring
 /* ---- shapes with sides ------------------------------------------------------------------------------------------- */
 
 /* A half-plane with the inside at a * x + b * y >= c, for a * a + b * b = 1; 0x1p15 is 1, and products are halved. */
-static bool join_add_side(join_strip *o, join_probe *p, double a, double b, double c, double y) {
+AOI_INLINE bool join_add_side(join_strip *o, join_probe *p, double a, double b, double c, double y) {
     if (!AOI_GROW(o->memory, o->sides, o->side_cap, o->side_count + (size_t)1)) return false;
     int at = (int)(c * o->tick->scale * .49998);
     o->sides[o->side_count++] = (join_side){(int16_t)(a * 32766), (int16_t)(b * 32766), (int16_t)(at - 6),
@@ -153,12 +155,13 @@ static bool join_add_side(join_strip *o, join_probe *p, double a, double b, doub
 /* Adds its two edges as sides, and widens the box to hold it. */
 static bool join_add_sector(join_strip *o, join_probe *p, const aoi_shape *f, double fx, double fy, double r,
                             double *box) {
-    double s = sqrt(fmax(0, 1 - f->c * f->c)), nearly = f->c - 1e-9;
+    double s = sqrt(1 - f->c * f->c), nearly = f->c - 1e-9;
     double edge[2][2] = {{fx * f->c + fy * s, fy * f->c - fx * s}, {fx * f->c - fy * s, fy * f->c + fx * s}};
     for (int i = 0; i < 2; i++)
         for (int a = 0; a < 2; a++) {
-            box[2 * a] = fmin(box[2 * a], r * edge[i][a]);
-            box[2 * a + 1] = fmax(box[2 * a + 1], r * edge[i][a]);
+            const double end = r * edge[i][a];
+            box[2 * a] = end < box[2 * a] ? end : box[2 * a];
+            box[2 * a + 1] = end > box[2 * a + 1] ? end : box[2 * a + 1];
         }
     if (fx >= nearly) box[1] = r;
     if (-fx >= nearly) box[0] = -r;
@@ -201,33 +204,56 @@ static bool join_make_polygon(join_strip *o, join_probe *p, const aoi_shape *f) 
 
 static bool join_make_shaped(join_strip *o, join_probe *p, uint32_t node) {
     const join_tick *t = o->tick;
-    const aoi_area_record *a = t->world->areas + node;
+    const aoi_area_record *a = t->records->areas + node;
     double margin = a->shape->margin;
-    p->keeps = margin > 0;
     p->sides = o->side_count;
     if (p->kind & JOIN_TALL) {
-        p->extent[2] = (int16_t)(join_units(t, aoi_height_of(t->world, node)) + 3);
+        p->extent[2] = (int16_t)(join_units(t, aoi_height_of(t->records, node)) + 3);
         p->in_height = (int16_t)(-7 - join_units(t, margin));
     }
-    if (t->world->nodes[node].shape == AOI_POLYGON) {
-        const double *reach = t->world->nodes[node].reach;
+    if (t->records->nodes[node].shape == AOI_POLYGON) {
+        const double *reach = t->records->nodes[node].reach;
         for (int i = 0; i < 2; i++) p->extent[i] = (int16_t)(join_units(t, reach[i]) + 3);
+        if (a->shape->rings) { /* its tree is quick */
+            join_add_border(t, p, 0, -1);
+            join_set_range(t, p, -reach[0], reach[0], -reach[1], reach[1]);
+            return true;
+        }
         join_add_border(t, p, 0, 0);
         return join_make_polygon(o, p, a->shape);
     }
     join_add_border(t, p, a->radius + margin, a->radius);
-    if (t->world->nodes[node].shape == AOI_SECTOR) return join_make_sector(o, p, a, join_has_turned(t->world, node));
+    if (t->records->nodes[node].shape == AOI_SECTOR)
+        return join_make_sector(o, p, a, join_has_turned(t->records, node));
     double r = a->radius + margin;
     join_set_range(t, p, -r, r, -r, r);
     return true;
 }
 
+/* ---- areas that stand beside the watcher --------------------------------------------------------------------------- */
+
+/* The box around the watcher, within which the rule decides, of places in that of the area itself. */
+static join_probe join_make_shifted(const join_tick *t, uint32_t item, uint32_t node) {
+    const double *reach = t->records->nodes[node].reach, *to = t->records->areas[node].shape->offset;
+    const double box[3] = {reach[0], reach[1], aoi_height_of(t->records, node)};
+    join_probe p = join_probe_of(t, item, node, 0);
+    for (int a = 0; a < (p.kind & JOIN_TALL ? 3 : 2); a++) p.extent[a] = (int16_t)(join_units(t, box[a]) + 3);
+    join_set_range(t, &p, fmax(2 * to[0], 0) - box[0], fmin(2 * to[0], 0) + box[0], fmax(2 * to[1], 0) - box[1],
+                   fmin(2 * to[1], 0) + box[1]);
+    join_add_border(t, &p, 0, -1);
+    return p;
+}
+
 /* ---- all of a watcher -------------------------------------------------------------------------------------------- */
 
 static bool join_make_probe(join_strip *o, uint32_t item, uint32_t node) {
-    const aoi_world *w = o->tick->world;
-    const aoi_area_record *a = w->areas + node;
-    int shape = w->nodes[node].shape;
+    const aoi_records *r = o->tick->records;
+    const aoi_area_record *a = r->areas + node;
+    int shape = r->nodes[node].shape;
+    if (shape == AOI_SHIFTED) {
+        const join_probe p = join_make_shifted(o->tick, item, node);
+        return join_add_probe(o, &p);
+    }
     bool round = shape == AOI_CIRCLE || (shape == AOI_CYLINDER && isinf(join_half_height(o->tick, node)));
     if (shape > AOI_BOX && !round) {
         join_probe p =
@@ -243,13 +269,12 @@ static bool join_make_probe(join_strip *o, uint32_t item, uint32_t node) {
         for (int i = 0; i < 3; i++) most[i] = a->shape->extents[i] + margin;
         join_make_box(o->tick, &p, most, margin);
     }
-    p.keeps = (w->nodes[node].flags & AOI_NODE_KEEPS) != 0;
     if (p.borders > 1) p.kind |= JOIN_MANY;
     return join_add_probe(o, &p);
 }
 
 void aoi_join_probes_of(join_strip *o, uint32_t item, uint32_t entity) {
-    const aoi_world *w = o->tick->world;
+    const aoi_records *w = o->tick->records;
     join_rings rings = {.count = 0};
     bool good = true;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE && good; n = w->nodes[n].next) {

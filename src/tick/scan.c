@@ -64,7 +64,7 @@ static AOI_NOINLINE void join_span_seam(const join_tick *t, const join_route *r,
         if (from < 0 && !own) span[n++] = row[from + bins], span[n++] = row[bins];
         if (to > bins) span[n++] = row[0], span[n++] = row[to - bins];
     }
-    *s = (join_spans){span, 0, 1, n - 2, 2, span[0], s->flags | JOIN_UNSURE, s->sparse};
+    *s = (join_spans){span, 0, 1, n - 2, 2, span[0], s->flags, s->sparse};
 }
 
 typedef struct join_reach { /* of the watchers of a line, in a set */
@@ -96,7 +96,7 @@ AOI_INLINE join_spans join_spans_of(const join_tick *all, const join_tick *t, co
     int y = t->column[1][item] & ((1 << r->line_bits) - 1);
     int from = (x + r->left) >> r->bin_bits, to = ((x + r->right) >> r->bin_bits) + 1;
     int low = r->forward ? 0 : (y + r->low) >> r->line_bits, high = (y + r->high) >> r->line_bits;
-    join_spans s = {.flags = q->flags | (t->ref[item] & JOIN_ELSEWHERE ? JOIN_UNSURE : 0), .sparse = q->sparse};
+    join_spans s = {.flags = q->flags, .sparse = q->sparse};
     if ((from < 0) | (to > r->bins) | r->ends) {
         join_span_seam(all, q, (const int[4]){from, to, r->line + low, r->line + high}, item, r->line, seam, &s);
         return s;
@@ -111,10 +111,10 @@ AOI_INLINE join_spans join_spans_of(const join_tick *all, const join_tick *t, co
 /* Compares the items of all spans; returns their count.  Neither the length of a span nor a hit is predictable: usually
  * there is one turn without a branch.  In a sparse set empty spans mostly follow empty ones, so they are skipped. */
 AOI_INLINE uint32_t join_scan_spans(join_strip *o, const join_tick *t, uint64_t watcher, const join_spans *s,
-                                    const join_limits *l, int kind, int bucket) {
+                                    const join_limits *l, int kind) {
     const uint32_t *row = s->row, *last = row + s->end, item = (uint32_t)watcher;
     uint32_t steps = 0;
-    join_hit *hit = o->hit[bucket];
+    join_hit *hit = o->hit;
     for (uint32_t a = s->first;; a = row[s->from]) {
         uint32_t b = row[s->to];
         steps += b - a;
@@ -125,22 +125,22 @@ AOI_INLINE uint32_t join_scan_spans(join_strip *o, const join_tick *t, uint64_t 
                 bits &= ~((uint32_t)(item - a < JOIN_LANES) << ((item - a) & 31));
             hit->watcher = watcher, hit->first = a, hit->bits = bits | s->flags;
             hit += bits != 0;
-            if (hit == o->hits[bucket] + JOIN_HITS) {
-                o->hit[bucket] = hit;
-                aoi_join_decide(o, bucket);
-                hit = o->hits[bucket];
+            if (hit == o->hits + JOIN_HITS) {
+                o->hit = hit;
+                aoi_join_propose(o);
+                hit = o->hits;
             }
             a += JOIN_LANES;
         }
         if (row == last) break;
         row += s->stride;
     }
-    o->hit[bucket] = hit;
+    o->hit = hit;
     return steps;
 }
 
 AOI_INLINE void join_scan_some(join_strip *o, const join_watchers *w, const join_route *r, const join_route *end,
-                               int kind, int bucket) {
+                               int kind) {
     const join_tick t = *o->tick; /* in registers: writes might alias it */
     const uint64_t mask = w->probe->mask;
     join_limits limits;
@@ -154,7 +154,7 @@ AOI_INLINE void join_scan_some(join_strip *o, const join_watchers *w, const join
         for (uint32_t item = w->item; item < w->end; item++) {
             join_centre(&t, item, &limits, kind);
             join_spans spans = join_spans_of(o->tick, &t, r, &reach, item, seam);
-            steps += join_scan_spans(o, &t, item | (uint64_t)w->index << 32, &spans, &limits, kind, bucket);
+            steps += join_scan_spans(o, &t, item | (uint64_t)w->index << 32, &spans, &limits, kind);
         }
     }
     o->steps += steps;
@@ -164,7 +164,7 @@ AOI_INLINE void join_scan_some(join_strip *o, const join_watchers *w, const join
 #define JOIN_SCAN(kind)                                                                                                \
     static AOI_NOINLINE void join_scan_##kind(join_strip *o, const join_watchers *w, const join_route *r,              \
                                               const join_route *end) {                                                 \
-        join_scan_some(o, w, r, end, kind, kind);                                                                      \
+        join_scan_some(o, w, r, end, kind);                                                                            \
     }
 JOIN_SCAN(0)
 JOIN_SCAN(1)
@@ -199,22 +199,22 @@ static void join_scan_probes(join_strip *o, const join_route *r, const join_rout
         join_watchers w = {p, i, p->line, p->item, p->item + 1};
         join_scans[p->kind](o, &w, r, end);
     }
-    for (int kind = 0; kind < JOIN_KINDS; kind++) aoi_join_decide(o, kind);
+    aoi_join_propose(o);
     o->probe_count = 1;
     o->side_count = 0;
 }
 
 static void join_prefetch_watcher(const join_tick *t, uint32_t item, uint32_t last) {
-    const aoi_world *w = t->world;
+    const aoi_records *r = t->records;
     uint32_t ahead = last - item > JOIN_SEEN_AHEAD ? item + JOIN_SEEN_AHEAD : last;
-    uint32_t soon = w->entities[join_entity(t, last - item > JOIN_SEEN_SOON ? item + JOIN_SEEN_SOON : last)].nodes;
-    uint32_t next = w->entities[join_entity(t, last - item > JOIN_SEEN_NEXT ? item + JOIN_SEEN_NEXT : last)].nodes;
-    AOI_PREFETCH(w->entities + join_entity(t, ahead));
+    uint32_t soon = r->entities[t->ref[last - item > JOIN_SEEN_SOON ? item + JOIN_SEEN_SOON : last]].nodes;
+    uint32_t next = r->entities[t->ref[last - item > JOIN_SEEN_NEXT ? item + JOIN_SEEN_NEXT : last]].nodes;
+    AOI_PREFETCH(r->entities + t->ref[ahead]);
     if (soon != AOI_NONE) {
-        AOI_PREFETCH(w->nodes + soon);
-        AOI_PREFETCH(w->areas + soon);
+        AOI_PREFETCH(r->nodes + soon);
+        AOI_PREFETCH(r->areas + soon);
     }
-    if (next != AOI_NONE) AOI_PREFETCH(w->areas[next].shape);
+    if (next != AOI_NONE) AOI_PREFETCH(r->areas[next].shape);
 }
 
 static void join_scan_odd(join_strip *o, const join_route *r, const join_route *end, const uint32_t *row,
@@ -223,7 +223,7 @@ static void join_scan_odd(join_strip *o, const join_route *r, const join_route *
     for (uint32_t item = row[0]; item < row[t->bins] && !o->failed; item++) {
         uint32_t had = o->probe_count;
         join_prefetch_watcher(t, item, t->count - 1);
-        aoi_join_probes_of(o, item, join_entity(t, item));
+        aoi_join_probes_of(o, item, t->ref[item]);
         for (uint32_t i = had; i < o->probe_count; i++) o->probes[i].line = line;
         if (o->probe_count > JOIN_PROBES) join_scan_probes(o, r, end);
     }
@@ -240,5 +240,4 @@ void aoi_join_scan(join_strip *o, int set, uint32_t line, uint32_t end) {
         else join_scan_usual(o, routes, routes + n, row, line);
     }
     join_scan_probes(o, routes, routes + n);
-    aoi_join_judge_undecided(o);
 }

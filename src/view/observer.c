@@ -17,7 +17,7 @@ enum { WALL_IS_GONE, WALL_IS_SHUT, WALL_IS_OPEN, WALLS_ARE_GONE };
 /* ---- life and hooks ---------------------------------------------------------------------------------------------- */
 
 int aoi_observer_open(aoi_space *s, const aoi_observer_options *options, aoi_observer **out) {
-    aoi_memory m = s->world.memory;
+    aoi_memory m = s->records.memory;
     double q = options ? options->quantum : 0;
     if (!(q >= 0) || isinf(q)) return AOI_EVALUE;
     aoi_observer *o = aoi_resize(&m, NULL, 0, sizeof *o);
@@ -102,7 +102,7 @@ static bool put_entity(aoi_observer *o, bool appears, bool moved, bool touched, 
 }
 
 static bool write_entity(aoi_observer *o, uint32_t slot) {
-    const aoi_entity_record *e = o->space->world.entities + slot;
+    const aoi_entity_record *e = o->space->records.entities + slot;
     observer_entity *t = o->entities + slot;
     const double *pos = aoi_position_now(o->space, slot);
     uint64_t kind = aoi_kind_of(o->space, slot);
@@ -122,13 +122,13 @@ static bool write_entity(aoi_observer *o, uint32_t slot) {
 
 /* Sets the origin of numbers of quanta to the position of the first entity. */
 static void choose_origin(aoi_observer *o) {
-    const aoi_world *w = &o->space->world;
+    const aoi_records *r = &o->space->records;
     double at[3] = {0};
     uint32_t first = 0;
-    while (first < w->entity_top && !aoi_is_live(w->entities[first].generation)) first++;
-    bool any = first < w->entity_top;
-    bool wide = any && round_place(o, w->dims, aoi_position_now(o->space, first), at);
-    for (int a = 0; a < w->dims; a++) {
+    while (first < r->entity_top && !aoi_is_live(r->entities[first].generation)) first++;
+    bool any = first < r->entity_top;
+    bool wide = any && round_place(o, r->dims, aoi_position_now(o->space, first), at);
+    for (int a = 0; a < r->dims; a++) {
         bool quanta = o->options.quantum > 0 && any && (!wide || fabs(at[a]) <= AOI_WIRE_QUANTA);
         o->writer.origin[a] = quanta ? (int64_t)at[a] : 0;
     }
@@ -136,18 +136,18 @@ static void choose_origin(aoi_observer *o) {
 
 /* Packs the records behind room for the head, which is written later. */
 static bool write_entities(aoi_observer *o) {
-    const aoi_world *w = &o->space->world;
+    const aoi_records *r = &o->space->records;
     aoi_writer *y = &o->writer;
-    if (!AOI_GROW(&o->memory, o->entities, o->entity_cap, w->entity_top)) return false;
-    if (o->entity_top < w->entity_top)
-        memset(o->entities + o->entity_top, 0, (w->entity_top - o->entity_top) * sizeof *o->entities);
-    o->entity_top = w->entity_top;
+    if (!AOI_GROW(&o->memory, o->entities, o->entity_cap, r->entity_top)) return false;
+    if (o->entity_top < r->entity_top)
+        memset(o->entities + o->entity_top, 0, (r->entity_top - o->entity_top) * sizeof *o->entities);
+    o->entity_top = r->entity_top;
     y->last = 0;
     y->records = 0;
-    y->axes = w->dims;
+    y->axes = r->dims;
     y->quanta = o->options.quantum > 0;
     choose_origin(o);
-    for (uint32_t e = 0; e < w->entity_top; e++)
+    for (uint32_t e = 0; e < r->entity_top; e++)
         if (!write_entity(o, e)) return false;
     return true;
 }
@@ -182,7 +182,7 @@ static void keep_record(aoi_observer *o, uint32_t begin, const unsigned char *p,
 
 static bool write_look(aoi_observer *o, uint32_t slot) {
     const aoi_space *s = o->space;
-    const aoi_entity self = {slot, s->world.entities[slot].generation};
+    const aoi_entity self = {slot, s->records.entities[slot].generation};
     const aoi_looks looks = aoi_looks_of(s, slot);
     aoi_entity carrier = {0, 0};
     const bool carried = aoi_carrier(s, self, &carrier, NULL);
@@ -193,7 +193,7 @@ static bool write_look(aoi_observer *o, uint32_t slot) {
     unsigned char *p = aoi_put_signed(o->writer.bytes + o->writer.end, o->entities[slot].id);
     p = aoi_put_double(aoi_put_varint(p, looks.layers), looks.extent);
     *p++ = carried;
-    if (carried) p = aoi_put_signed(p, s->world.entities[carrier.index].id);
+    if (carried) p = aoi_put_signed(p, s->records.entities[carrier.index].id);
     keep_record(o, o->writer.end, p, &o->entities[slot].looks);
     if (usual) o->entities[slot].looks = 0;
     return true;
@@ -243,8 +243,9 @@ static bool write_wall(aoi_observer *o, uint32_t number, const aoi_wall_record *
     if (!r->live) return true;
     *p++ = r->w.open ? WALL_IS_OPEN : WALL_IS_SHUT;
     p = aoi_put_signed(aoi_put_varint(p, number), t->id = r->id);
-    const double values[] = {r->w.a[0], r->w.a[1], r->w.b[0], r->w.b[1], r->w.z0, r->w.z1};
-    for (int i = 0; i < 2 * o->space->world.dims; i++) p = aoi_put_double(p, values[i]);
+    double values[6];
+    aoi_wall_values(&r->w, values);
+    for (int i = 0; i < 2 * o->space->records.dims; i++) p = aoi_put_double(p, values[i]);
     keep_record(o, o->writer.end, p, &t->hash);
     return true;
 }
@@ -278,7 +279,7 @@ static bool write_walls(aoi_observer *o, bool all) {
 /* Writes the record of a node behind the writer's end, without moving that; NULL: memory refused. */
 static unsigned char *put_node(aoi_observer *o, uint32_t node) {
     const aoi_space *s = o->space;
-    const aoi_node_record *n = s->world.nodes + node;
+    const aoi_node_record *n = s->records.nodes + node;
     const aoi_override_record *first = NULL, *r;
     uint32_t count = 0, number, linger;
     aoi_area area;
@@ -286,20 +287,21 @@ static unsigned char *put_node(aoi_observer *o, uint32_t node) {
     if (n->flags & AOI_NODE_OVERRIDES) first = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
     for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r))
         count += aoi_how_of(r) != AOI_BY_RULE;
-    if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER + AOI_AREA_ROOM + 3 * 8 + 3 * OBSERVER_NUMBER + 11 * (size_t)count))
+    if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER + aoi_area_room(&area) + 3 * 8 + 3 * OBSERVER_NUMBER +
+                              11 * (size_t)count))
         return NULL;
     unsigned char *p = o->writer.bytes + o->writer.end;
     *p++ = NODE_IS_THERE;
-    p = aoi_put_signed(aoi_put_signed(p, s->world.entities[n->owner].id), n->node_id);
-    p = aoi_put_area(p, s->world.dims, &area);
-    if (n->shape == AOI_SECTOR) {
-        const aoi_shape *sector = s->world.areas[node].shape;
+    p = aoi_put_signed(aoi_put_signed(p, s->records.entities[n->owner].id), n->node_id);
+    p = aoi_put_whole_area(p, s->records.dims, &area);
+    if (area.shape == AOI_SECTOR) {
+        const aoi_shape *sector = s->records.areas[node].shape;
         p = aoi_put_double(aoi_put_double(aoi_put_double(p, sector->fx), sector->fy), sector->c);
     }
     p = aoi_put_varint(p, count);
     for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) {
         if (aoi_how_of(r) == AOI_BY_RULE) continue;
-        p = aoi_put_signed(p, s->world.entities[r->end[1]].id);
+        p = aoi_put_signed(p, s->records.entities[r->end[1]].id);
         *p++ = (unsigned char)aoi_how_of(r);
     }
     if (!aoi_sights_of_node(s, node, &number, &linger)) return aoi_put_varint(p, 0);
@@ -317,7 +319,7 @@ static bool put_gone_node(aoi_observer *o, const observer_node *t) {
 }
 
 static bool write_node(aoi_observer *o, uint32_t slot) {
-    const aoi_node_record *n = o->space->world.nodes + slot;
+    const aoi_node_record *n = o->space->records.nodes + slot;
     observer_node *t = o->nodes + slot;
     bool lives = aoi_is_live(n->generation), same = lives && t->generation == n->generation;
     if (t->generation && !same && !put_gone_node(o, t)) return false;
@@ -328,20 +330,20 @@ static bool write_node(aoi_observer *o, uint32_t slot) {
     if (lives) keep_record(o, o->writer.end, p, &t->hash);
     t->generation = lives ? n->generation : 0;
     if (lives && !same) {
-        t->owner = o->space->world.entities[n->owner].id;
+        t->owner = o->space->records.entities[n->owner].id;
         t->node_id = n->node_id;
     }
     return true;
 }
 
 static bool write_nodes(aoi_observer *o, bool all) {
-    const aoi_world *w = &o->space->world;
-    if (!AOI_GROW(&o->memory, o->nodes, o->node_cap, w->node_top) || !observer_room(o, OBSERVER_BLOCK)) return false;
-    if (o->node_top < w->node_top) memset(o->nodes + o->node_top, 0, (w->node_top - o->node_top) * sizeof *o->nodes);
-    o->node_top = w->node_top;
+    const aoi_records *r = &o->space->records;
+    if (!AOI_GROW(&o->memory, o->nodes, o->node_cap, r->node_top) || !observer_room(o, OBSERVER_BLOCK)) return false;
+    if (o->node_top < r->node_top) memset(o->nodes + o->node_top, 0, (r->node_top - o->node_top) * sizeof *o->nodes);
+    o->node_top = r->node_top;
     uint32_t share = all || !o->options.share ? 1 : o->options.share, part = o->turn++ % share;
-    uint32_t from = (uint32_t)((uint64_t)w->node_top * part / share);
-    uint32_t to = (uint32_t)((uint64_t)w->node_top * (part + 1) / share), block = begin_block(o, 'N');
+    uint32_t from = (uint32_t)((uint64_t)r->node_top * part / share);
+    uint32_t to = (uint32_t)((uint64_t)r->node_top * (part + 1) / share), block = begin_block(o, 'N');
     for (uint32_t n = from; n < to; n++)
         if (!write_node(o, n)) return false;
     end_block(o, block);
@@ -375,7 +377,7 @@ static unsigned char *put_reset(const aoi_observer *o, unsigned char *p) {
     const char *name = o->space->index.class->name;
     size_t length = strlen(name);
     *p++ = 1; /* version */
-    *p++ = (unsigned char)o->space->world.dims;
+    *p++ = (unsigned char)o->space->records.dims;
     *p++ = (unsigned char)length;
     memcpy(p, name, length);
     return p + length;

@@ -33,7 +33,7 @@ static bool write_part(aoi_describer *d, const aoi_part *part) {
     unsigned char *p = y->o->writer.bytes + y->o->writer.end;
     *p++ = (unsigned char)(part->kind + 1);
     *p++ = wanted;
-    p = aoi_put_varint(aoi_put_varint(aoi_put_varint(p, part->layer), part->entities), part->nodes);
+    p = aoi_put_varint(aoi_put_varint(aoi_put_varint(p, part->level), part->entities), part->nodes);
     for (int a = 0; a < 2; a++) p = aoi_put_double(aoi_put_double(p, part->lo[a]), part->hi[a]);
     ends_at(y->o, p);
     y->open = wanted;
@@ -42,14 +42,14 @@ static bool write_part(aoi_describer *d, const aoi_part *part) {
 
 static void write_entry(aoi_describer *d, int list, int kind, uint32_t slot) {
     structure_writer *y = (structure_writer *)(void *)d;
-    const aoi_world *w = &y->o->space->world;
+    const aoi_records *r = &y->o->space->records;
     y->failed = y->failed || !observer_room(y->o, STRUCTURE_ENTRY + 1);
     if (y->failed) return;
     unsigned char *p = y->o->writer.bytes + y->o->writer.end;
     *p++ = (unsigned char)(1 + list * AOI_ENTRY_KINDS + kind);
-    if (kind == AOI_ENTRY_ENTITY) p = aoi_put_signed(p, w->entities[slot].id);
+    if (kind == AOI_ENTRY_ENTITY) p = aoi_put_signed(p, r->entities[slot].id);
     else if (kind != AOI_ENTRY_BREAK)
-        p = aoi_put_signed(aoi_put_signed(p, w->entities[w->nodes[slot].owner].id), w->nodes[slot].node_id);
+        p = aoi_put_signed(aoi_put_signed(p, r->entities[r->nodes[slot].owner].id), r->nodes[slot].node_id);
     ends_at(y->o, p);
 }
 

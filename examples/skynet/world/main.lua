@@ -1,6 +1,7 @@
 -- One of two processes, each with two shards of four. Both have 1,000 animals that wander about, moved by one service,
 -- and 100 players, each with an agent of its own that sees what comes near. In world_b a caravan starts, which walks
--- through all regions: wherever it is, the same two handlers hear of it.
+-- through all regions: wherever it is, the same two handlers hear of it. At the end world_b goes, with all that it has
+-- entered, and world_a goes on: it gets the shards of world_b.
 local skynet = require "skynet"
 require "skynet.manager"
 local cluster = require "skynet.cluster"
@@ -53,6 +54,11 @@ local function lead(world)
   end
 end
 
+local function finish()
+  skynet.sleep(20) -- the log is written
+  skynet.abort()
+end
+
 skynet.start(function()
   cluster.open(NODE)
   local world = open()
@@ -75,13 +81,22 @@ skynet.start(function()
     end
   end
   skynet.error(("%s: %d epochs, the longest %.0f ms"):format(NODE, info.world.epochs, 1000 * info.world.epoch_max))
-  world:on_close(function(reason)
-    skynet.error(NODE .. " hears that the world has ended: " .. reason)
-    skynet.timeout(20, skynet.abort)
-  end)
-  if NODE == "world_a" then
+  if NODE == "world_b" then
     skynet.sleep(100)
-    skynet.error "world_a goes"
-    skynet.abort()
+    skynet.error "world_b goes"
+    return finish()
   end
+  local function is_alone()
+    for _, process in ipairs(world.process_of) do
+      if process ~= NODE then return false end
+    end
+    return true
+  end
+  for _ = 1, 300 do
+    if not is_alone() then skynet.sleep(10) end
+  end
+  assert(is_alone(), "world_a has not got the shards of world_b")
+  world:tick()
+  skynet.error(("world_a goes on with all %d shards, and %d entities of its own"):format(world.shards, world:count()))
+  finish()
 end)

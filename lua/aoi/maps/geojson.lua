@@ -5,10 +5,17 @@ local Reader = require "aoi.maps.reader"
 -- Metres per degree of latitude: the circumference of a sphere with the Earth's mean radius, 6,371,008.8 m, over 360.
 local METRES_PER_DEGREE = 6371008.8 * math.pi / 180
 
+local GEOMETRIES = { -- those without area, and zones without any, are left out
+  Point = true, MultiPoint = true, LineString = true, MultiLineString = true, Polygon = true, MultiPolygon = true,
+  GeometryCollection = true,
+}
+
+local function inside(place, field) return place == "" and field or place .. "." .. field end
+
 -- Reads a ring, without its last corner, which is the first once more. Grows the box { left, bottom, right, top }.
 local function read_ring(r, ring, place, project, box)
   local flat = {}
-  r:expect(ring, "table", place)
+  r:array(ring, place)
   local n = #ring
   local first, last = ring[1], ring[n]
   if n > 1 and type(first) == "table" and type(last) == "table" and first[1] == last[1] and first[2] == last[2] then
@@ -27,26 +34,21 @@ local function read_ring(r, ring, place, project, box)
 end
 
 local function read_polygon(r, polygon, place, project, box, rings)
-  r:expect(polygon, "table", place)
-  if #polygon == 0 then r:fail(place, "at least one ring expected") end
+  if #r:array(polygon, place) == 0 then r:fail(place, "at least one ring expected") end
   for k, ring in ipairs(polygon) do
     rings[#rings + 1] = read_ring(r, ring, ("%s[%d]"):format(place, k), project, box)
   end
 end
 
 local function read_geometry(r, geometry, place, project, box, rings)
-  local kind = geometry.type
-  if kind == "Polygon" then
-    read_polygon(r, geometry.coordinates, place .. ".coordinates", project, box, rings)
-  elseif kind == "MultiPolygon" then
-    for k, polygon in ipairs(r:expect(geometry.coordinates, "table", place .. ".coordinates")) do
-      read_polygon(r, polygon, ("%s.coordinates[%d]"):format(place, k), project, box, rings)
-    end
-  elseif kind == "GeometryCollection" then
-    for k, part in ipairs(r:expect(geometry.geometries, "table", place .. ".geometries")) do
-      local at = ("%s.geometries[%d]"):format(place, k)
-      read_geometry(r, r:expect(part, "table", at), at, project, box, rings)
-    end
+  local kind = r:expect(geometry, "table", place).type
+  local whole = kind == "GeometryCollection"
+  local at = inside(place, whole and "geometries" or "coordinates")
+  if not GEOMETRIES[kind] then r:fail(place, "a geometry expected, got type '%s'", tostring(kind)) end
+  local parts = r:array(geometry[whole and "geometries" or "coordinates"], at)
+  if kind == "Polygon" then read_polygon(r, parts, at, project, box, rings) end
+  for k, part in ipairs((whole or kind == "MultiPolygon") and parts or {}) do
+    (whole and read_geometry or read_polygon)(r, part, ("%s[%d]"):format(at, k), project, box, rings)
   end
 end
 
@@ -61,28 +63,30 @@ local function zone_of(rings, box, properties, id)
   return { name = name, properties = properties, rings = rings, x = x, y = y }
 end
 
-local function read_feature(r, feature, place, project, list)
-  r:expect(feature, "table", place)
-  if feature.type ~= "Feature" then r:fail(place, "type 'Feature' expected, got '%s'", tostring(feature.type)) end
-  if type(feature.geometry) ~= "table" then return end -- RFC 7946: null where it has no place
+local function add_zone(r, geometry, place, project, list, feature)
   local rings, box = {}, { math.huge, math.huge, -math.huge, -math.huge }
-  read_geometry(r, feature.geometry, (place == "" and "" or place .. ".") .. "geometry", project, box, rings)
+  read_geometry(r, geometry, place, project, box, rings)
   if #rings == 0 then return end
   local properties = type(feature.properties) == "table" and feature.properties or {}
   list[#list + 1] = zone_of(rings, box, properties, feature.id)
 end
 
+local function read_feature(r, feature, place, project, list)
+  r:expect(feature, "table", place)
+  if feature.type ~= "Feature" then r:fail(place, "type 'Feature' expected, got '%s'", tostring(feature.type)) end
+  if type(feature.geometry) ~= "table" then return end -- RFC 7946: null where it has no place
+  add_zone(r, feature.geometry, inside(place, "geometry"), project, list, feature)
+end
+
 local function read_geojson(r, document, project)
-  local list = {}
-  if type(document) == "table" and document.type == "FeatureCollection" then
-    for i, feature in ipairs(r:expect(document.features, "table", "features")) do
+  local list, kind = {}, type(document) == "table" and document.type
+  if kind == "FeatureCollection" then
+    for i, feature in ipairs(r:array(document.features, "features")) do
       read_feature(r, feature, ("features[%d]"):format(i), project, list)
     end
-  elseif type(document) == "table" and document.type == "Feature" then
-    read_feature(r, document, "", project, list)
-  else
-    r:fail("", "a FeatureCollection or a Feature of GeoJSON expected")
-  end
+  elseif kind == "Feature" then read_feature(r, document, "", project, list)
+  elseif GEOMETRIES[kind] then add_zone(r, document, "", project, list, {})
+  else r:fail("", "a FeatureCollection, a Feature or a geometry of GeoJSON expected") end
   return list
 end
 
@@ -108,12 +112,15 @@ end
 ---@field x number the middle of the box around all corners
 ---@field y number
 
---- Reads the polygons of GeoJSON: each feature with a Polygon or MultiPolygon is a zone, other features are left out.
---- A zone is an area `{ shape = "polygon", rings = zone.rings }` at `zone.x, zone.y`.
+--- Reads the polygons of GeoJSON: each feature with a Polygon or MultiPolygon is a zone, other features are left out. A
+--- geometry alone, as PostGIS gives it, is one zone without a name. A zone is an area
+--- `{ shape = "polygon", rings = zone.rings }` at `zone.x, zone.y`.
+---
+--- `origin`, { longitude, latitude }, becomes (0, 0), and degrees of longitude are shortened by the cosine of its
+--- latitude (at 60 degrees right to 1 % within 35 km). `scale` is world units per degree of latitude: 111,195, metres,
+--- with an origin, 1 without.
 ---@param text string
----@param options? { origin?: number[], scale?: number } `origin`, { longitude, latitude }, becomes (0, 0), and degrees
----  of longitude are shortened by the cosine of its latitude (at 60 degrees right to 1 % within 35 km); `scale` is
----  world units per degree of latitude: 111,195, metres, with an origin, 1 without
+---@param options? { origin?: number[], scale?: number }
 ---@return aoi.maps.zone[]
 return function(text, options)
   local project = projection(options)

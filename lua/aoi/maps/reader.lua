@@ -17,9 +17,7 @@ Reader.__index = Reader
 function Reader.new(name, text)
   checks.type(text, "string", 1, name, 3)
   local ok, value, _, why = pcall(json_library().decode, text)
-  if not ok or value == nil then
-    checks.fail(1, name, ("no JSON: %s"):format(tostring(ok and why or value)), 3)
-  end
+  if not ok or why then checks.fail(1, name, ("no JSON: %s"):format(tostring(why or value)), 3) end
   return setmetatable({ name = name }, Reader), value
 end
 
@@ -32,10 +30,20 @@ function Reader:expect(value, expected, place)
   self:fail(place, "%s expected, got %s", expected, value == nil and "nothing" or type(value))
 end
 
+-- An array. An empty one may be an object without fields: JSON libraries do not tell.
+function Reader:array(value, place)
+  if next(self:expect(value, "table", place)) ~= nil and value[1] == nil then
+    self:fail(place, "array expected, got an object")
+  end
+  return value
+end
+
 -- A number of at most 2^50 either way, as places and radii of a space are.
 function Reader:number(value, place)
   self:expect(value, "number", place)
-  if not (value >= -2 ^ 50 and value <= 2 ^ 50) then self:fail(place, "a number of at most 2^50 expected") end
+  if not (value >= -checks.FARTHEST and value <= checks.FARTHEST) then
+    self:fail(place, "a number of at most 2^50 expected")
+  end
   return value
 end
 

@@ -34,7 +34,7 @@ end
 
 local function read_corners(r, list, place, rotation)
   local points, c, s = {}, math.cos(math.rad(rotation)), math.sin(math.rad(rotation))
-  for i, corner in ipairs(r:expect(list, "table", place)) do
+  for i, corner in ipairs(r:array(list, place)) do
     local at = ("%s[%d]"):format(place, i)
     r:expect(corner, "table", at)
     local x, y = r:number(corner.x, at .. ".x"), r:number(corner.y, at .. ".y")
@@ -47,6 +47,11 @@ end
 local function area_of(r, o, object, place)
   local width, height = r:number(o.width or 0, place .. ".width"), r:number(o.height or 0, place .. ".height")
   local rotation = r:number(o.rotation or 0, place .. ".rotation")
+  if width < 0 or height < 0 then r:fail(place, "a width and a height of 0 or more expected") end
+  if o.gid then -- a tile stands on its place, with its lower left corner
+    object.x = object.x + height * math.sin(math.rad(rotation))
+    object.y = object.y - height * math.cos(math.rad(rotation))
+  end
   if o.polyline then
     object.line = read_corners(r, o.polyline, place .. ".polyline", rotation)
   elseif o.polygon then
@@ -136,7 +141,7 @@ end
 
 -- A layer and everything in it is walls if its class, or its name, is "walls".
 local function read_layers(r, list, place, parent, map, objects, walls)
-  for i, l in ipairs(r:expect(list, "table", place)) do
+  for i, l in ipairs(r:array(list, place)) do
     local at = ("%s[%d]"):format(place, i)
     r:expect(l, "table", at)
     local layer = {
@@ -150,7 +155,7 @@ local function read_layers(r, list, place, parent, map, objects, walls)
     elseif l.type == "tilelayer" and layer.walls then
       read_tiles(r, layer, at, map, walls)
     elseif l.type == "objectgroup" then
-      for k, o in ipairs(r:expect(l.objects, "table", at .. ".objects")) do
+      for k, o in ipairs(r:array(l.objects, at .. ".objects")) do
         local object = read_object(r, o, ("%s.objects[%d]"):format(at, k), layer)
         if object.line then add_chain(walls, object, object.line)
         elseif layer.walls and object.area then add_chain(walls, object, corners_of(object.area), true)

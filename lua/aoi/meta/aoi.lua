@@ -39,6 +39,10 @@ aoi.ENTER = nil
 ---@type integer
 aoi.LEAVE = nil
 
+--- Kind of an event in what `Space:drain` returns: the target went through, see aoi.Handlers.
+---@type integer
+aoi.CROSS = nil
+
 --- The version of the core that is loaded: "1.0.0".
 ---@type string
 aoi.VERSION = nil
@@ -64,13 +68,13 @@ function aoi.load(bytes, handlers, options) end
 function aoi.engines() end
 
 --- `space:drain(buf)`, and why: `reasons[i]` is the reason given to `Space:leave` (0 without one) if the ith event is a
---- leave that this made, else nil.
+--- leave that this made, t of a crossing, else nil.
 ---@param space aoi.Space
 ---@param buf? integer[] a table to fill
----@param reasons? table<integer, integer> a table to fill; its other numbers go
+---@param reasons? table<integer, number> a table to fill; its other numbers go
 ---@return integer[] buf `kind, watcher, target, node_id, ...`
 ---@return integer n how many events
----@return table<integer, integer> reasons
+---@return table<integer, number> reasons
 function aoi.drain_reasons(space, buf, reasons) end
 
 --- Watches a whole space without being in it, for viewers: `aoi.viewer` is made of it.
@@ -79,7 +83,7 @@ function aoi.drain_reasons(space, buf, reasons) end
 ---@return aoi.Observer
 function aoi.observe(space, options) end
 
---- The part in C of the module `aoi.journal`: what was, call by call.
+--- The module `aoi.journal`, which `require "aoi.journal"` completes: what was, call by call.
 ---@type table
 aoi.journal = nil
 

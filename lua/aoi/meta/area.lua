@@ -10,7 +10,8 @@
 --- * `box`: on every axis `w - e <= t and t <= w + e`, with `extents = { ex, ey [, ez] }`
 --- * `cylinder` (3D only): a circle in the plane, and `w - half_height <= t and t <= w + half_height` for the heights
 --- * `sector`: of a circle in the plane, `dx*cos(facing) + dy*sin(facing) >= cos(angle / 2) * sqrt(dx*dx + dy*dy)`
---- * `polygon`: even-odd, of either winding, sides may cross; corners relative to the watcher
+--- * `polygon`: even-odd, of either winding, sides may cross, over the sides of all rings: parts, and holes; corners
+---   relative to the watcher
 ---
 --- Sector and polygon have any height without `half_height`.
 ---@alias aoi.Shape "square"|"circle"|"box"|"cylinder"|"sector"|"polygon"
@@ -20,9 +21,11 @@
 ---@field shape? aoi.Shape square without it
 ---@field radius? number world units, >= 0; in squares and circles it may be `math.huge`, which sees the whole space
 ---@field keep? number squares and circles, instead of `margin`: the leave radius itself in world units, >= radius
----@field margin? number world units, >= 0; what it sees it loses only outside the area grown by it; not for polygons
+---@field margin? number hysteresis, world units, >= 0: what is seen is lost beyond the area enlarged by it; no polygons
 ---@field extents_apply? boolean false: tested as if every target had no extent
----@field outside? boolean of nodes of a space: sees what the area does not hold; with a margin that holds on
+---@field offset? number[] world units, one for each axis: the area is that of a watcher that far from the owner;
+--- `facing` does not turn it
+---@field outside? boolean nodes of a space only: the complement; with a margin the area goes on holding what it held
 ---@field mask? integer bits of the kinds it looks for, all without it
 ---@field layers? integer bits; of a node its owner's without it, of a question any
 ---@field label? string 1 to 255 bytes: names the node in explanations, journals and the viewer; `set_area` without one
@@ -31,4 +34,5 @@
 ---@field half_height? number world units; cylinder, and in 3D sector and polygon
 ---@field facing? number radians; sector: 0 is along +x, counter-clockwise
 ---@field angle? number radians; sector: the whole opening, > 0 and at most 2 pi
----@field points? number[] polygon: `x1, y1, x2, y2, ...` in world units, 3 to 64 corners
+---@field points? number[] polygon: `x1, y1, x2, y2, ...` in world units, 3 to 65,535 corners
+---@field rings? number[][] polygon, instead of `points`: such lists, of 65,535 corners in all

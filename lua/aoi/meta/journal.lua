@@ -43,6 +43,13 @@ function journal.record(space, sink, options) end
 ---@return aoi.Player
 function journal.read(path, options) end
 
+--- The same, but such a file is no error.
+---@param path string
+---@param options? aoi.PlayOptions
+---@return aoi.Player? player
+---@return string? reason why there is none
+function journal.try(path, options) end
+
 --- The same for the bytes themselves.
 ---@param bytes string
 ---@param options? aoi.PlayOptions
@@ -87,7 +94,7 @@ local Player = {}
 function Player:step() end
 
 --- Goes to the last mark that is not later than that time; to the beginning, where there is none. Forwards the handlers
---- hear all that was heard on the way; backwards they hear nothing.
+--- are called for all events on the way, backwards for none.
 ---@param time number seconds, ticks, or whatever the marks are
 ---@return any time of that mark
 function Player:seek(time) end

@@ -1,4 +1,4 @@
---- Walls: what nodes see past them.
+--- Walls and line of sight.
 --- @module aoi.sight
 ---@meta aoi.sight
 -- luacheck: ignore 212 241
@@ -11,7 +11,7 @@
 ---@field z? number world units
 
 ---@class aoi.SightNodeOptions
----@field linger? integer ticks for which the node holds on to what it saw, unless an override hides it; 0 by default
+---@field linger? integer ticks by which every leave is delayed, unless an override hides the target; 0 by default
 
 ---@class aoi.SightOptions
 ---@field walls? aoi.Sight whose walls it shares; without, it has its own
@@ -19,26 +19,26 @@
 ---@class aoi.SightStats
 ---@field walls integer
 ---@field nodes integer
----@field pairs integer that the nodes' areas see
----@field seen integer of them, as of the last tick
+---@field pairs integer pairs of a node and a target in its area
+---@field seen integer how many of them were seen at the last tick
 ---@field tested integer lines that ticks have tested
 
 local sight = {}
 
---- A sight of a space, which may have several. It ends with the space, or when nothing reaches it any more. On a space
---- that was loaded it is, without `walls`, the first one that was saved and has not been taken over yet.
+--- A sight of a space, which may have several. It ends with the space, or when nothing reaches it any more. Without
+--- `walls`, on a space that was loaded, it is the first saved sight that has not been taken over yet.
 ---@param space aoi.Space
 ---@param options? aoi.SightOptions
 ---@return aoi.Sight
 function sight.new(space, options) end
 
---- Nodes that see what their areas see and no shut wall hides: of two entities walls hide both from each other, or
---- neither. A node is one of the space: `Space:set_area`, `Space:set_facing`, `Space:override` and others take it. What
---- an override shows is seen through walls.
+--- Nodes that see a target only if it is in their area and no shut wall is in between. A line is clear from both ends
+--- or from neither. The nodes belong to the space: `Space:set_area`, `Space:set_facing`, `Space:override` and others
+--- apply to them. An override "show" ignores walls.
 ---@class aoi.Sight
 local Sight = {}
 
---- A shut wall. Costs some 200 ns. Where both ends are the same it hides nothing.
+--- Adds a shut wall. If both ends are the same, it hides nothing.
 ---@param x1 number world units, as all coordinates at most 2^50 either way
 ---@param y1 number world units
 ---@param x2 number world units
@@ -89,8 +89,8 @@ function Sight:walls(buf) end
 ---@return number? z world units
 function Sight:ray(x0, y0, x1, y1, z0, z1) end
 
---- A node on an entity. Its events are delivered by `Sight:tick`: the net change since the last one, leaves first. In
---- the place of the table of handlers may be two functions, enter and leave.
+--- Adds a node to an entity. `Sight:tick` delivers its events: the net change since the last one, leaves first. Instead
+--- of the table of handlers there may be two functions, enter and leave.
 ---@param id integer
 ---@param node_id integer one that no other node of the entity has, of the space or of a sight
 ---@param area number|aoi.Area half-extent of a square in world units, or a table as for `Space:add_node`
@@ -103,19 +103,19 @@ function Sight:add(id, node_id, area, handlers, options) end
 ---@param node_id integer
 function Sight:remove(id, node_id) end
 
---- Once per tick: the delivery. Handlers may do anything; errors, `Space:on_error` and yields are as of the space's.
---- Costs some 50 ns for each pair of which an end has moved or near which a wall has changed, and nothing for others.
+--- Delivers events; call it once per tick. Handlers may do anything; errors, `Space:on_error` and yields are handled as
+--- the space handles them. Costs some 50 ns per pair of which an end has moved or near which a wall has changed.
 ---@return integer events that were delivered
 function Sight:tick() end
 
---- Whether the node sees the target now, or holds on to it.
+--- Whether the node sees the target now, or it lingers.
 ---@param id integer
 ---@param node_id integer
 ---@param target integer
 ---@return boolean
 function Sight:sees(id, node_id, target) end
 
---- What the node sees now, with what it holds on to.
+--- What the node sees now, with what lingers.
 ---@param id integer
 ---@param node_id integer
 ---@param buf? integer[] a table to fill
@@ -123,7 +123,7 @@ function Sight:sees(id, node_id, target) end
 ---@return integer n
 function Sight:view(id, node_id, buf) end
 
---- The nodes of the sight that see the target now, or hold on to it, without those of triggers.
+--- The nodes of the sight that see the target now, or for which it lingers, without those of triggers.
 ---@param id integer
 ---@param buf? integer[] a table to fill
 ---@return integer[] list flat pairs `watcher, node_id`

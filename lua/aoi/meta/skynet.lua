@@ -20,6 +20,7 @@ local skynet = {}
 ---@field cell? number world units
 ---@field quantum? number world units, of client views
 ---@field fields? aoi.Field[] of client views
+---@field riders? boolean client views know a passenger only with its carrier, as in `aoi.sync`
 ---@field drive? boolean `flush` is the space's tick
 ---@field sight? boolean the space has walls
 ---@field interval? integer of a local space, 1/100 s
@@ -28,12 +29,13 @@ local skynet = {}
 ---@field positions? boolean enters bring kind and position
 ---@field to? integer address of the service that receives the events
 ---@field sight? boolean walls hide from it; the map was opened with `sight`
----@field linger? integer ticks for which a node with `sight` holds on to what it saw; 0 by default
+---@field linger? integer of a node with `sight`: ticks by which every leave is delayed; 0 by default
 
 ---@class aoi.skynet.ViewOptions
 ---@field limit? integer known at a time
 ---@field bytes? integer longest message
 ---@field tiers? aoi.Tier[]
+---@field team? integer it gets fields with `to = "team"` of entities of that team
 ---@field fd? integer handed to `on_client`
 ---@field to? integer address of the service that gets the messages
 
@@ -46,7 +48,7 @@ function skynet.start(options) end
 ---@param service integer
 function skynet.stop(service) end
 
---- A map: a space of the service at that address or name, of that name on another node ("node@name"), or "local".
+--- A map: a space of the service at that address or name, of that name in another process ("node@name"), or "local".
 ---@param service integer|string
 ---@param name string|integer
 ---@param options? aoi.skynet.OpenOptions
@@ -58,7 +60,7 @@ function skynet.open(service, name, options) end
 ---@return table<string, number>?
 function skynet.info(service) end
 
---- What a space has, and besides:
+--- What a space has, and in addition:
 ---@class aoi.skynet.Map : aoi.Space
 ---@field name string|integer
 ---@field dimensions integer
@@ -103,7 +105,7 @@ function Map:remove_client(id) end
 ---@param area number|aoi.Area half-extent of a square in world units, or a table as for `Space:add_node`
 function Map:set_view(id, i, area) end
 
---- Changes the options that are named; with another `to` the picture begins anew there.
+--- Changes the options that are named; with another `to` the picture starts over there.
 ---@param id integer
 ---@param options aoi.skynet.ViewOptions
 function Map:set_client(id, options) end
@@ -119,12 +121,23 @@ function Map:put(id, name, value) end
 ---@return any
 function Map:get(id, name) end
 
+--- What client views know first; with `client` for that entity's view alone.
+---@param id integer the target
+---@param priority? number > 0, without a unit (no world units); nil with `client`: as for all
+---@param client? integer
+function Map:set_priority(id, priority, client) end
+
+--- The team of an entity, for fields with `to = "team"`; that of a client view is its option `team`.
+---@param id integer
+---@param team? integer 0 or nil: none
+function Map:set_team(id, team) end
+
 ---@class aoi.skynet.Login
 ---@field id integer
 ---@field x number world units
 ---@field y number world units
 ---@field z? number world units, in three dimensions
----@field kind? integer 1 by default
+---@field kind? integer|aoi.Looks as in `Space:enter`: 1 by default
 ---@field nodes? table[] each what `add_node` takes behind the id: node, area, handlers [, options]
 ---@field view? table what `add_client` takes behind the id: area [, options]
 ---@field take_over? boolean an entity that is there is taken over: this replaces what its owner had on it
@@ -148,7 +161,7 @@ function Map:knowers(id, buf) end
 ---@return integer
 function Map:broadcast(id, bytes) end
 
---- A shut wall, as of `Sight:wall`. In a world it is there when this returns, in all shards with one epoch.
+--- Adds a shut wall, as `Sight:wall`. In a world it is there when this returns, in all shards with one epoch.
 ---@param x1 number world units
 ---@param y1 number world units
 ---@param x2 number world units
@@ -231,7 +244,7 @@ function Map:on_broadcast(f) end
 ---@param f? fun(id: integer)
 function Map:on_taken(f) end
 
---- What a gate hears of all spaces of its service; the functions are those of a map.
+--- What a gate receives from all spaces of its service; the functions are those of a map.
 ---@class aoi.skynet.Gate
 ---@field closed boolean
 local Gate = {}
@@ -257,10 +270,11 @@ function Gate:listen(handlers) end
 ---@param how "order"|"free"
 function Gate:handlers_wait(how) end
 
---- Those that have named it hear `on_view_lost`.
+--- Those that have named it get `on_view_lost`.
 function Gate:close() end
 
---- The caller hears, as a gate, of all maps of that service whose nodes and client views name it with `to`.
+--- Makes the caller a gate: it receives the events of all nodes and client views, in any map of that service, that name
+--- it with `to`.
 ---@param service integer|string
 ---@return aoi.skynet.Gate
 function skynet.gate(service) end

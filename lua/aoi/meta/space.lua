@@ -24,11 +24,13 @@
 ---@field dz? number world units, in 3D
 ---@field distance? number world units
 ---@field shape? aoi.Shape
+---@field facing? number of the node's sector, radians
 ---@field kind? integer of the target
 ---@field mask? integer of the node
 ---@field layers? integer of the target
 ---@field node_layers? integer of the node: its own, or its owner's
 ---@field extent? number of the target, world units
+---@field offset? number[] of the node's area, world units
 ---@field label? string of the node
 
 --- Handlers of nodes: the fields are looked up at each event, and any number of nodes may share one table.
@@ -36,12 +38,16 @@
 ---@class (exact) aoi.Handlers
 ---@field enter? aoi.Handler
 ---@field leave? aoi.Handler
+---@field cross? fun(watcher: integer, target: integer, node_id: integer, t: number) a target that was not seen at the
+--- last delivery and is not now was inside on its way, first at t, 0 < t < 1: docs/reference.md. A node gets it only if
+--- the table has it when the node is added, and not if its area is `outside`
 
 --- What an entity enters with.
 ---@class (exact) aoi.Looks
 ---@field kind? integer kind bits, 1 without it
 ---@field layers? integer bits, 1 without it
 ---@field extent? number world units, 0 without it
+---@field fields? table<string, boolean|number|string> values by name, put in every `aoi.sync` of the space that has the field
 
 --- What `Space:stats` returns. An engine may count more.
 ---@class (exact) aoi.Stats
@@ -76,6 +82,14 @@ function Space:enter(id, x, y, z, kind) end
 ---@param y number world units
 ---@param z? number world units; only in 3D
 function Space:move(id, x, y, z) end
+
+--- A move that is no way, a teleport: until the next delivery the entity and its passengers cross nothing, and nothing
+--- crosses their nodes.
+---@param id integer
+---@param x number world units
+---@param y number world units
+---@param z? number world units; only in 3D
+function Space:jump(id, x, y, z) end
 
 --- An entity leaves, with all its nodes. Every node that saw it, and each node of its own for each of its targets, gets
 --- a leave event.
@@ -130,7 +144,7 @@ function Space:set_area(id, node_id, area) end
 function Space:set_facing(id, node_id, facing) end
 
 --- Sets aside the rule for one target of a node, with exactly the difference in events: stealth, party members, objects
---- of one player alone. It ends when the node, the watcher or the target goes. Costs nothing to nodes without.
+--- of one player alone. It ends when the node, the watcher or the target goes.
 ---@param id integer the watcher
 ---@param node_id integer
 ---@param target integer another entity
@@ -148,23 +162,22 @@ function Space:set_mask(id, node_id, mask) end
 ---@param kind integer kind bits
 function Space:set_kind(id, kind) end
 
---- Puts an entity on layers: floors, phases, instances that overlap. A node sees a target only if layers of both meet,
---- besides kind and mask; nodes whose area names no layers have their owner's. Exactly the difference in events.
+--- Puts an entity on layers: floors, phases, instances that overlap. Besides kind and mask, a node sees a target only if
+--- their layers share a bit. A node has its owner's layers unless its area has `layers`. Exactly the difference in events.
 ---@param id integer
 ---@param layers integer bits; an entity is on the first, 1, without this
 ---@param passengers? boolean true: those of its passengers, too, and theirs
 function Space:set_layers(id, layers, passengers) end
 
---- Makes an entity large: it is seen from farther. Every area is tested grown by the target's extent, as a margin grows it,
---- polygons and infinite radii as they are; `near` and `sweep` likewise. For a few in a hundred. Exactly the difference in
---- events.
+--- Gives the entity a size. Every area is tested as if enlarged by it, as by a margin; `near` and `sweep` too. Polygons and
+--- infinite radii are not enlarged. For a few per cent of the entities: more will be slow. Exactly the difference in events.
 ---@param id integer
 ---@param extent number world units; 0 without this; below zero areas shrink, and are empty where r + extent < 0
 function Space:set_extent(id, extent) end
 
---- From now on the position of `id` is the carrier's plus the offset, one addition a coordinate: it moves there, and with
---- every move of the carrier, in the same call and delivery. A passenger may carry others, 16 entities in a chain at most.
---- Moving what is attached is an error. `nil` lets go: it stays where it is, as all do whose carrier leaves.
+--- Makes `id` a passenger: its position is the carrier's plus the offset, one addition per coordinate, now and with every
+--- move of the carrier, in the same call and delivery. A passenger may carry others, 16 entities in a chain at most. Moving
+--- a passenger is an error. With `nil`, or when the carrier leaves, it is no passenger any more and stays where it is.
 ---@param id integer the passenger
 ---@param carrier integer? another entity; nil: let go
 ---@param dx? number world units, 0 without it
@@ -198,7 +211,7 @@ function Space:flush() end
 ---@return integer n how many events
 function Space:drain(buf) end
 
---- Takes the errors of handlers; without it they are raised from the call that was delivering.
+--- Installs a handler for errors in event handlers; without one they are raised from the call that was delivering.
 ---@param f? fun(err: any, watcher: integer, target: integer, node: integer, traceback: string) nil takes it away again
 function Space:on_error(f) end
 
@@ -217,8 +230,8 @@ function Space:view(id, node_id, buf) end
 ---@return integer n how many pairs
 function Space:viewers(id, buf) end
 
---- The entities inside an area put at a place, whatever nodes there are: of any kind, 0 included, where neither `mask`
---- nor the area's own says which.
+--- The entities inside an area put at a place, whatever nodes there are. Without `mask` and a mask of the area, entities of
+--- any kind, 0 included.
 ---@param x number world units, the centre
 ---@param y number world units
 ---@param z number world units; only in 3D
@@ -281,8 +294,8 @@ function Space:sweep(x0, y0, z0, x1, y1, z1, radius, mask, buf) end
 ---@return integer n how many pairs
 function Space:overrides(id, node_id, buf) end
 
---- The area of a node: a new table that `set_area` would take to make the very same one. Of squares and circles a
---- `margin` comes back as `keep`.
+--- The area of a node: a new table that `set_area` would take to make the very same one. The `margin` of a square or a
+--- circle comes back as `keep`.
 ---@param id integer
 ---@param node_id integer
 ---@return aoi.Area? area nil if there is no such node
@@ -387,7 +400,7 @@ function Space:stats() end
 ---@return string bytes
 function Space:save() end
 
---- Verifies every invariant and compares with brute force: for tests. Raises a description of what is wrong.
+--- Compares what has been reported with brute force: for tests. Raises a description of what is wrong.
 ---@return boolean
 function Space:check() end
 

@@ -10,33 +10,42 @@
 --- Up to `distance` world units away, updates in every `ticks`-th tick.
 ---@alias aoi.Tier number[]
 
---- What a client is sent when not everything. `false` in `Sync:set` takes an option away.
+--- By kind: a target counts for the first key, by rising bits, that its kind meets.
+---@alias aoi.ByKind<T> table<integer, T|false>
+
+--- Options that limit what a client is sent. `false` in `Sync:set` takes one away.
 ---@class aoi.ClientOptions
----@field limit? integer|false known at a time: pinned ones besides, then by priority, then the nearest; a known one
---- stays until one of higher priority, or at least a tenth nearer, needs the room
----@field bytes? integer|false longest message: what is gone, then what appears, then updates, most urgent first
----@field tiers? aoi.Tier[]|false `{ { 20, 1 }, { 50, 4 } }`, by rising distance; beyond the last as in the last
+---@field limit? integer|false|aoi.ByKind<integer> how many it knows, besides pinned ones: by priority, then the
+--- nearest; a known one stays until one of higher priority, or at least a tenth nearer, needs its place
+---@field bytes? integer|false maximum message length: removals, then appearances, then updates, most urgent first
+---@field tiers? aoi.Tier[]|false|aoi.ByKind<aoi.Tier[]> `{ { 20, 1 }, { 50, 4 } }`, by rising distance; beyond the last
+--- as in the last
 ---@field self? boolean its picture has its own entity as well
+---@field team? integer|false it is sent fields with `to = "team"` of entities of the same team; 0: none
 
 --- `{ name, type }`, of up to 64 bytes; type is bool, u8, u16, u32, i8, i16, i32, f32, f64, angle8, angle16 (radians),
---- string or bytes (up to 65,535). `own = true`: only to the entity's own client, if that has `self`.
+--- string or bytes (up to 65,535).
 ---@class aoi.Field
----@field own? boolean
+---@field own? boolean true is `to = "own"`
+---@field to? "own"|"team" only to the entity's own client, if that has `self`; to that and the clients of its team
 
 --- What `aoi.sync.new` takes: `quantum`, and what clients without options of their own have.
 ---@class aoi.SyncOptions: aoi.ClientOptions
 ---@field fields? aoi.Field[] up to 64: the state that entities have
----@field sight? aoi.Sight nothing that its shut walls hide is in a picture
+---@field sight? aoi.Sight clients are not sent what its shut walls hide
 ---@field tick? integer how many ticks count as made (0): synchronisers that hand clients to each other agree in it
+---@field riders? boolean an attached entity is known only with its carrier, and sent by its offset from that
 ---@field quantum? number world units: positions are sent as `quantum * floor(v / quantum + 0.5)`; without, as floats
 
 --- What a message says: flat arrays, `n` rows each, to be applied in this order.
 ---@class aoi.News
----@field anew? true the picture begins anew: forget all that earlier messages have said, then apply this one
+---@field anew? true forget all that earlier messages have said, then apply this one
 ---@field gone integer[] id; `gone.reasons[i]`: 0 it is out of view, else what `Space:leave` was given
 ---@field appeared number[] in world units but for the first two: id, kind, x, y [, z]
 ---@field moved number[] in world units but for the first: id, x, y [, z]
 ---@field touched integer[] id, kind
+---@field riding number[] in world units but for the first two: id, carrier, dx, dy [, dz]; carrier 0: it rides nothing
+--- any more. In `appeared` x, y [, z] of what rides is its offset
 ---@field fields table[] id, `{ name = value, ... }`
 ---@field parts? table of long texts, what has been read so far: by id, by name
 
@@ -66,9 +75,8 @@ function sync.state(space, id) end
 ---@class aoi.Sync
 local Sync = {}
 
---- The entity becomes a client with that view, or with several, up to eight: its picture has what any of them sees.
---- It ends
---- with the entity's life.
+--- The entity becomes a client with that view, or with up to eight: it is sent what any of them sees. The client ends
+--- when the entity leaves.
 ---@param id integer
 ---@param area number|aoi.Area|(number|aoi.Area)[] half-extent of a square in world units, or a table as for
 --- `Space:add_node`, or a list of these
@@ -92,20 +100,20 @@ function Sync:set(id, options) end
 ---@return integer n
 function Sync:picture(id) end
 
---- A client that has just been added comes from another synchroniser, as its entity from another space: its messages go
---- on with the picture that it has. With the bytes of `picture`, of a synchroniser with the same fields and quantum and
---- as many ticks, they are what they would have been there; ids alone have their positions sent again.
+--- Call it right after `add` for a client that comes from another synchroniser, with its entity from another space: its
+--- messages continue the picture that it has. Both synchronisers have the same fields, quantum and number of ticks,
+--- so that they are what they would have been there.
 ---@param id integer
----@param known string|integer[] its picture, or what it knows; what is not in this space is sent as gone
+---@param picture string of `picture`; what is not in this space is sent as gone
 ---@param gone integer[] ids that have another life here: what is known of the former one is sent as gone
-function Sync:adopt(id, known, gone) end
+function Sync:adopt(id, picture, gone) end
 
---- The client knows nothing (it has reconnected, or a message was dropped): the next tick sends it a message that
---- begins anew with everything, be there anything or not.
+--- Call it when the client has reconnected, or a message was dropped. The next tick sends it a message that is marked
+--- `anew`, with all that it sees, even if that is nothing.
 ---@param id integer
 function Sync:resend(id) end
 
---- Another area for one of the client's views: exactly the difference is news.
+--- Another area for one of the client's views: exactly the difference is sent.
 ---@param id integer
 ---@param i integer which view, from 1 on
 ---@param area number|aoi.Area half-extent of a square in world units, or a table as for `Space:add_node`
@@ -117,10 +125,19 @@ function Sync:set_view(id, i, area) end
 ---@return integer node_id
 function Sync:node(id, i) end
 
---- Of a target, for all clients: its rank before all distance, and its urgency. Ends with its life.
+--- Sets a target's priority, for all clients or one: it decides before the distance, and multiplies urgency. It ends
+--- when the target, or the client, leaves.
 ---@param target integer
----@param priority number > 0, without a unit; 1 is that of all others (world units do not come into it)
-function Sync:set_priority(target, priority) end
+---@param priority? number > 0, without a unit; 1 is that of all others (world units do not come into it); of one client
+--- nil: what it is for all
+---@param client? integer for this one alone
+function Sync:set_priority(target, priority, client) end
+
+--- An entity's team, until it leaves: fields with `to = "team"` go to its own client and to clients of that team. The
+--- others are sent what a field is until it is put, if they were sent more before.
+---@param id integer
+---@param team? integer 0 or nil: none
+function Sync:set_team(id, team) end
 
 --- Always known while both are in the space, whatever the distance, mask and limit: party members.
 ---@param id integer
@@ -166,6 +183,7 @@ function Sync:knows(id, target) end
 --- | `"goes"`, `"unseen"` | no view sees it; the first while the next message has yet to say so |
 --- | `"known"` | it is in the picture |
 --- | `"next tick"` | the next message has it |
+--- | `"carrier"` | with riders: its carrier is not known |
 --- | `"limit"`, `"bytes"` | others have the room, of the limit, or of the last message |
 ---@class aoi.SyncExplanation
 ---@field client integer
@@ -175,19 +193,18 @@ function Sync:knows(id, target) end
 ---@field seen boolean by a view; past walls as of the last tick
 ---@field pinned boolean
 ---@field moved boolean where it is waits, for its tier or for room
----@field waits integer ticks since its last update, or since it is seen, of clients with `bytes`; else 0
+---@field waits integer with `bytes`: ticks since its last update, or since it was first seen; else 0
 ---@field known integer how many the client knows
 ---@field limit? integer
 ---@field lacks string[] names of fields that the client has not been sent as they are
 ---@field views? aoi.Explanation[] where no view sees it: what each says
----@field text string
 
 ---@param id integer the client
 ---@param target integer
 ---@return aoi.SyncExplanation
 function Sync:explain(id, target) end
 
---- The client's picture.
+--- The ids that a client knows.
 ---@param id integer
 ---@param buf? integer[] a table to fill
 ---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
@@ -201,8 +218,8 @@ function Sync:known(id, buf) end
 ---@return integer n
 function Sync:knowers(target, buf) end
 
---- One tick: calls `f` once for each client with news. It may do anything; an error is raised from here, its message
---- counts as sent, and the others' messages come with the next tick.
+--- Calls `f` once for each client that has something to learn; call it once per tick. `f` may do anything. Its error is
+--- raised from here; that message counts as sent, and the other clients are served by the next tick.
 ---@param f fun(id: integer, message: aoi.Message)
 ---@return integer messages
 ---@return integer bytes

@@ -51,7 +51,7 @@ local Observer = {}
 ---@return aoi.Blocks? blocks nil where nothing has changed
 function Observer:changes() end
 
---- The next `changes` has everything anew.
+--- The next `changes` has everything again.
 function Observer:restart() end
 
 --- What the engine's index is made of within a rectangle.

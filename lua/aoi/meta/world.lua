@@ -16,13 +16,13 @@
 ---@field director? string the name of the process to ask for all other options
 ---@field tile? number world units: a power of two
 ---@field hysteresis? number world units: so far an entity may leave its shard's region
----@field interval? integer hundredths of a second an epoch, 10
+---@field interval? integer hundredths of a second per epoch, 10
 ---@field heartbeat? number seconds for which failed calls to a process are repeated, 5
 ---@field silence? number seconds without an answer after which a process counts as dead, 0: never
 ---@field window? integer messages that a client may leave without acknowledgement, 32
----@field engine? string as of `aoi.new`
+---@field engine? string as in `aoi.new`
 ---@field dimensions? integer 2 or 3
----@field cell? number world units: as of `aoi.new`
+---@field cell? number world units: as in `aoi.new`
 ---@field quantum? number world units, of client views
 ---@field fields? aoi.Field[] of client views
 ---@field sight? boolean the world has walls
@@ -34,7 +34,7 @@
 local World = {}
 
 --- Waits for an epoch that takes what this client has sent.
----@return integer events heard meanwhile
+---@return integer events received meanwhile
 function World:tick() end
 
 --- The shard that owns an entity, and the process where that is.
@@ -43,7 +43,7 @@ function World:tick() end
 ---@return string? process
 function World:where(id) end
 
---- The last epoch of which this client has heard.
+--- The last epoch that was reported to this client.
 ---@return integer epoch
 function World:epoch() end
 
@@ -52,17 +52,18 @@ function World:epoch() end
 ---@return integer epoch
 function World:snapshot(save) end
 
---- What a shard of a world has had to do lately.
----@class aoi.ShardLoad
----@field seconds number seconds of its thread in an epoch
----@field reals integer own entities
----@field ghosts integer
+--- The grid of tiles, and whose they are.
+---@class aoi.Tiles
+---@field tile number their side, in world units
+---@field column integer of the first tile: its corner is at column * tile, row * tile
+---@field row integer
+---@field columns integer
+---@field rows integer
+---@field owners integer[] the shard of each tile, row by row
 
---- Every 10 seconds, or so many, `f` says which tiles are to be whose. Without `f` the slowest shard gives tiles to its
---- fastest neighbour; `false`: no more.
----@param f? false|fun(info: aoi.ShardLoad[]): number[][]? x0, y0, x1, y1 and a shard, as `assign` takes them
----@param seconds? number seconds from one time to the next, 10
-function World:balance(f, seconds) end
+--- Whose tiles are whose now.
+---@return aoi.Tiles
+function World:tiles() end
 
 --- Numbers of the barrier, of this client and of each shard.
 ---@return table<string, table> info

@@ -1,5 +1,6 @@
 -- Checks of arguments that are not passed to a core, with the core's messages.
 
+local got = require "aoi.got"
 local wire = require "aoi.skynet.wire"
 
 local argument = {
@@ -37,9 +38,9 @@ function argument.integer(value, n, name, level)
   if math.type(value) == "integer" then return value end
   level = level == 0 and 0 or level + 1
   if not math.type(value) then
-    argument.fail(n, name, level, "integer expected, got %s", value == nil and "no value" or type(value))
+    argument.fail(n, name, level, "integer expected, got %s", got(value))
   end
-  return math.tointeger(value) or argument.fail(n, name, level, "number has no integer representation")
+  return math.tointeger(value) or argument.fail(n, name, level, "number has no integer representation: %s", value)
 end
 
 --- Checks the reason of `leave`.
@@ -102,7 +103,7 @@ end
 --- Checks a coordinate, or another number. none: the name of a missing value, "no value" by default.
 function argument.finite(value, n, name, none)
   if not math.type(value) then
-    argument.fail(n, name, 0, "number expected, got %s", value == nil and (none or "no value") or type(value))
+    argument.fail(n, name, 0, "number expected, got %s", value == nil and none or got(value))
   elseif value - value ~= 0 then
     local what = value ~= value and "nan" or value > 0 and "inf" or "-inf"
     argument.fail(n, name, 0, "finite number expected, got %s", what)

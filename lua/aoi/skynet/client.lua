@@ -167,37 +167,39 @@ function Client:report_refused(map, ids, n)
   self.warn("refused", text, n, map.noun, map.name, ids[1] or 0)
 end
 
--- Defines a message for an open map: calls f(self, map, first, list, second, third) with the results of
--- read(message, list), which are first, second and third.
-local function on_map(kind, read, f)
+-- Defines a message for an open map: calls f(self, map, table). width: as of wire.read.
+local function on_map(kind, width, f)
   on[kind] = function(self, message, _, link)
-    local list = {}
-    local first, second, third = read(message, list)
-    if not first then return nil, second end
-    if self.maps[link] then f(self, self.maps[link], first, list, second, third) end
+    local said, reason = wire.read(message, width)
+    if not said then return nil, reason end
+    if self.maps[link] then f(self, self.maps[link], said) end
     return true
   end
 end
 
-on_map(wire.REFUSED, wire.read_refused, function(self, map, n, ids) self:report_refused(map, ids, n) end)
+on_map(wire.REFUSED, 1, function(self, map, ids) self:report_refused(map, ids, #ids) end)
 
-on_map(wire.TAKEN, wire.read_taken, function(self, map, id, _, life, number)
-  if map.taken and not map:taken(id, life, number) then return end
-  if map.taken_handler then failures.run(self, map, map.taken_handler, id) end
+on_map(wire.TAKEN, 3, function(self, map, it)
+  if map.taken and not map:taken(it[1], it[2], it[3]) then return end
+  if map.taken_handler then failures.run(self, map, map.taken_handler, it[1]) end
 end)
 
-on_map(wire.LOST_VIEWS, wire.read_lost_views, function(self, map, n, list, quiet)
-  if map.lose_views then map:lose_views(list, n, quiet) end
-  if quiet then return end
+on_map(wire.LOST_VIEWS, 2, function(self, map, list)
+  if map.lose_views then map:lose_views(list) end
+  if list.quiet then return end
   local f = map.view_lost_handler
-  for i = 1, f and 2 * n or 0, 2 do failures.run(self, map, f, list[i], list[i + 1] or nil) end
+  for i = 1, f and #list or 0, 2 do failures.run(self, map, f, list[i], list[i + 1] or nil) end
   if f then return end
   local text = "aoi: %d nodes and views of %s '%s' have ended with the service that they named, one of entity %d"
-  self.warn("lost", text, n, map.noun, map.name, list[1] or 0)
+  self.warn("lost", text, #list // 2, map.noun, map.name, list[1] or 0)
 end)
 
-on_map(wire.ROUTES, wire.read_routes, function(_, map, n, list, epoch)
-  if map.take_routes then map:take_routes(list, n, epoch) end
+on_map(wire.ROUTES, 3, function(_, map, list)
+  if map.take_routes then map:take_routes(list) end
+end)
+
+on_map(wire.RENEWED, nil, function(_, map, it)
+  if map.take_renewed then map:take_renewed(it) end
 end)
 
 -- seq: of the last EVENTS that were sent. One that is lost is noticed by the next one, or, if it was the last, here.
@@ -254,21 +256,31 @@ local function reached(self, target, handles, ids)
 end
 
 on[wire.BROADCAST] = function(self, message, flags, link)
-  local target, handles, ids, bytes, sent = wire.read_broadcast(message)
-  if not target then return nil, handles end
+  local it, sent = wire.read_broadcast(message)
+  if not it then return nil, sent end
   local map = self:map_of(link)
-  local list, n = reached(self, target, handles, ids)
+  local list, n = reached(self, it.target, it.handles, it.ids)
   self.counters.broadcasts = self.counters.broadcasts + 1
   if map and map.broadcast_handler and n > 0 then
-    failures.run(self, map, map.broadcast_handler, bytes, target, list, n)
+    failures.run(self, map, map.broadcast_handler, it.bytes, it.target, list, n)
   end
   if flags & ASK ~= 0 then self.send(wire.ack(sent, wire.OF_BROADCASTS)) end
   return true
 end
 
-on[wire.RENEWED] = function(self, message, _, link)
-  local world = self.maps[link]
-  if world and world.take_renewed then return world:take_renewed(wire.read_renewed(message)) end
+on[wire.CROSSED] = function(self, message, flags)
+  local list, sent = wire.read_crossed(message)
+  if not list then return nil, sent end
+  for i = 1, #list, 3 do
+    local record = self.records[list[i]]
+    if record then
+      failures.run(self, record.map, function(...)
+        local f = record.handlers.cross -- a metatable may raise
+        if f then f(...) end
+      end, record.watcher, list[i + 1], record.node, list[i + 2])
+    end
+  end
+  if flags & ASK ~= 0 then self.send(wire.ack(sent, wire.OF_BROADCASTS)) end
   return true
 end
 

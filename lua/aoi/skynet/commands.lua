@@ -52,7 +52,7 @@ local function note_lost(lists, one)
 end
 
 local function send_lost(place, lists)
-  for by, list in pairs(lists) do place:send(by, wire.lost_views(by, list)) end
+  for by, list in pairs(lists) do place:send(by, wire.say(wire.LOST_VIEWS, by, list)) end
 end
 
 -- Probes the clients of a node or view that is in the way of one of this client: with either of them it ends.
@@ -89,14 +89,15 @@ local function put_node(place, client, ent, id, number, area, handle, options)
   local o = options or {}
   walls.check_node(place, o)
   local rec = { id = id, node = number, client = o.to or client, by = client, handle = handle,
-                positions = o.positions or nil, sight = o.sight or nil, linger = math.tointeger(o.linger) }
+                positions = o.positions or nil, sight = o.sight or nil, linger = math.tointeger(o.linger),
+                crosses = o.crosses }
   return rec, place:put_node(rec, ent, area)
 end
 
 local function fail_twice(id, number) fail(2, "add_node", "entity %d already has node %d", id, number) end
 
---- options: positions, sight, linger; to: the number of the client that receives the events, if it is another. handle:
--- the id of this life of the node in messages, if clients number them.
+--- options: positions, sight, linger, crosses; to: the number of the client that receives the events, if it is another.
+-- handle: the id of this life of the node in messages, if clients number them.
 function commands.add_node(place, client, id, number, ...)
   local ent = place:entity(client, id, "add_node")
   if ent.nodes and ent.nodes[number] then
@@ -240,7 +241,8 @@ function commands.take_over(place, client, id, more)
       clients.disown(place, id)
       ent.client = client
       clients.own(place, id, ent)
-      place:send(former, wire.taken(former, id, place:transfer(id, ent, client, former)))
+      local life, number = place:transfer(id, ent, client, former)
+      place:send(former, wire.say(wire.TAKEN, former, { id, life or 0, number or 0 }))
     end
     send_lost(place, lists)
   end
@@ -334,7 +336,7 @@ function commands.broadcast(place, _, id, bytes, by_client)
   local reached, list = {}, sorted_keys(by_client)
   for _, client in ipairs(list) do
     local to = by_client[client]
-    if place:send_broadcast(client, id, wire.broadcast(client, 0, false, id, to.handles, to.views, bytes)) then
+    if place:send_broadcast(client, id, wire.broadcast(client, id, to.handles, to.views, bytes)) then
       reached[#reached + 1] = client
     end
   end

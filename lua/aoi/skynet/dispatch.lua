@@ -4,18 +4,16 @@
 --   walks    turn -> the cursor of a coroutine that waits in a handler and has been overtaken
 --   busy     of a map: watcher -> the cursor of the coroutine that waits in one of its handlers
 --
--- A handler may wait. The next coroutine that uses the inbox overtakes the waiting one: the watcher is busy, and its
--- remaining events are parked with the cursor, as are later events for a busy watcher; so a watcher receives all events
--- in order, and other watchers are not delayed. With "free" a map delivers later events at once, also to the same
--- watcher.
---
--- A handler may never return. So parked events are bounded: from PARKED_MOST values on they are replaced by their net
--- change, which is no longer than the events that the handlers have received and the present views of the nodes.
+-- A handler may wait. The next coroutine that uses the inbox overtakes the waiting one: the watcher is busy, and of the
+-- rest of its events, and of later ones, the cursor keeps the difference for each node: what the handlers have to hear
+-- when this one returns. So a watcher receives events in order, others are not delayed, and what is kept is no longer
+-- than what the handlers have heard and the present views, if it never returns. With "free" a map delivers later events
+-- at once, also to the same watcher.
 
 local failures = require "aoi.skynet.failures"
 local wire = require "aoi.skynet.wire"
 
-local PARKED_MOST = 4096 -- parked values behind one handler, from which on their net change replaces them
+local MANY = 32 -- groups behind one handler, from which on it is logged
 
 local dispatch = {}
 
@@ -98,16 +96,16 @@ end
 
 -- ---- handlers that wait ---------------------------------------------------------------------------------------------
 
-local function add_group(self, cursor, group)
-  table.insert(cursor.parked, group)
-  cursor.count, self.parked = cursor.count + #group.list, self.parked + #group.list
-end
-
--- Adds a group to the net change of a node: the leaves, and target -> list and index of the values of its enter. An
--- enter and the leave that follows it cancel out.
-local function add_change(change, group)
-  local list, values = group.list, group.values
-  for i = 1, group.middle - 1 do
+-- Keeps a group of events as the difference for its node: the leaves, and target -> list and index of the values of its
+-- enter. An enter and the leave that follows it cancel out.
+local function park(self, cursor, record, list, middle, values)
+  local change = cursor.changes[record]
+  if not change then
+    change = { record = record, leaves = {}, enters = {}, values = values }
+    cursor.changes[record], cursor.changes[#cursor.changes + 1] = change, change
+    self.parked = self.parked + 1
+  end
+  for i = 1, middle - 1 do
     local target = list[i]
     if change.enters[target] then
       change.enters[target] = nil
@@ -115,62 +113,27 @@ local function add_change(change, group)
       change.leaves[#change.leaves + 1] = target
     end
   end
-  for i = group.middle, #list, values do
+  for i = middle, #list, values do
     change.enters[list[i]], change.values = { list, i }, values
   end
+  cursor.groups = (cursor.groups or 0) + 1
+  if cursor.groups ~= MANY then return end
+  self.log(("aoi: a handler of entity %d in space '%s' has not returned; what follows is kept as a difference"):format(
+    record.watcher, record.map.name))
 end
 
-local function group_of_change(change)
-  local list = change.leaves
-  local middle = #list + 1
-  for _, enter in pairs(change.enters) do
-    table.move(enter[1], enter[2], enter[2] + change.values - 1, #list + 1, list)
-  end
-  return { record = change.record, list = list, middle = middle, values = change.values }
-end
-
--- Replaces the parked groups by their net change: one group for each node.
-local function compact(self, cursor)
-  local changes = {}
-  for _, group in ipairs(cursor.parked) do
-    local record = group.record
-    if not changes[record] then
-      changes[record] = { record = record, leaves = {}, enters = {}, values = 1 }
-      changes[#changes + 1] = changes[record]
-    end
-    add_change(changes[record], group)
-  end
-  if not cursor.most then
-    local record = cursor.parked[1].record
-    local text = "aoi: a handler of entity %d in space '%s' has not returned; %d values wait, as their net change"
-    self.log(text:format(record.watcher, record.map.name, cursor.count))
-  end
-  self.parked = self.parked - cursor.count
-  cursor.parked, cursor.count = {}, 0
-  for _, change in ipairs(changes) do
-    local group = group_of_change(change)
-    if group.list[1] then add_group(self, cursor, group) end
-  end
-  cursor.most = math.max(PARKED_MOST, 2 * cursor.count)
-end
-
-local function park(self, cursor, record, list, middle, values)
-  if not cursor.parked then cursor.parked, cursor.count = {}, 0 end
-  add_group(self, cursor, { record = record, middle = middle, values = values, list = list })
-  if cursor.count > (cursor.most or PARKED_MOST) then compact(self, cursor) end
-end
-
--- Delivers the groups parked behind the handler of this cursor; more may be parked meanwhile.
+-- Delivers what is parked behind the handler of this cursor; more may be parked meanwhile.
 local function deliver_parked(self, cursor)
-  while cursor.parked and cursor.parked[1] do
-    local group = table.remove(cursor.parked, 1)
-    local record, list, stop = group.record, group.list, #group.list + 1
+  while cursor.changes[1] do
+    local change = table.remove(cursor.changes, 1)
+    local record, list, values, middle = change.record, change.leaves, change.values, #change.leaves + 1
     local ok, caught
-    self.parked, cursor.count = self.parked - stop + 1, cursor.count - stop + 1
+    cursor.changes[record], self.parked = nil, self.parked - 1
+    for _, enter in pairs(change.enters) do table.move(enter[1], enter[2], enter[2] + values - 1, #list + 1, list) end
     cursor.at = 1
     repeat
-      ok, caught = xpcall(deliver_group, catch, cursor, record, list, cursor.at, group.middle, stop, group.values)
-      if not ok then report_at(self, record, caught, list, cursor.at, group.middle, group.values) end
+      ok, caught = xpcall(deliver_group, catch, cursor, record, list, cursor.at, middle, #list + 1, values)
+      if not ok then report_at(self, record, caught, list, cursor.at, middle, values) end
     until ok
   end
   if cursor.busy then
@@ -195,7 +158,7 @@ function dispatch.overtake(self)
   local record = self.records[handle]
   local rest, in_order = {}, record and record.map.in_order
   local turn, leaves, _, values = self.inbox:overtake((in_order or not record) and rest or nil)
-  local cursor = { target = target, record = record }
+  local cursor = { target = target, record = record, changes = {} }
   self.walks[turn] = cursor
   if not in_order then return end
   if rest[1] then park(self, cursor, record, rest, leaves + 1, values) end

@@ -9,15 +9,16 @@ local function callable(value)
   return value == nil or type(value) == "function" or (getmetatable(value) or {}).__call ~= nil
 end
 
---- Expects a table of handlers: empty (its fields may be set later), or with `enter` or `leave`.
+--- Expects a table of handlers: empty (its fields may be set later), or with `enter`, `leave` or `cross`.
 function handlers.check_table(t, n, name, level)
   level = level + 1
   if type(t) ~= "table" then argument.fail(n, name, level, "table expected, got %s", type(t)) end
   local looked_up = getmetatable(t) -- __index may provide the handlers
-  if not looked_up and t.enter == nil and t.leave == nil and next(t) ~= nil then
-    argument.fail(n, name, level, "a table of handlers has 'enter' or 'leave', and not '%s'", tostring((next(t))))
+  if not looked_up and t.enter == nil and t.leave == nil and t.cross == nil and next(t) ~= nil then
+    argument.fail(n, name, level, "a table of handlers has 'enter', 'leave' or 'cross', and not '%s'",
+      tostring((next(t))))
   end
-  for _, field in ipairs { "enter", "leave" } do
+  for _, field in ipairs { "enter", "leave", "cross" } do
     local f = rawget(t, field)
     if f and not callable(f) then
       argument.fail(n, name, level, "function expected for '%s', got %s", field, type(f))
@@ -27,14 +28,36 @@ end
 
 local OPTIONS = { positions = "boolean", to = "number", sight = "boolean", linger = "number" }
 
-local function check_options(options, n)
-  for key, value in pairs(argument.options(n, "add_node", options, 4)) do
-    if not OPTIONS[key] then argument.fail(n, "add_node", 4, "unknown option '%s'", tostring(key)) end
+local function check_options(options, n, level)
+  level = level or 4
+  for key, value in pairs(argument.options(n, "add_node", options, level)) do
+    if not OPTIONS[key] then argument.fail(n, "add_node", level, "unknown option '%s'", tostring(key)) end
     if type(value) ~= OPTIONS[key] then
-      argument.fail(n, "add_node", 4, "bad value for option '%s' (a %s expected)", key, OPTIONS[key])
+      argument.fail(n, "add_node", level, "bad value for option '%s' (a %s expected)", key, OPTIONS[key])
     end
   end
   return options
+end
+
+local MOST_HEIRS = 16
+
+-- Whether the table has a handler of crossings as it is added, or inherits one from tables, as the core has it.
+local function has_cross(t)
+  for _ = 1, MOST_HEIRS do
+    if rawget(t, "cross") ~= nil then return true end
+    t = (getmetatable(t) or {}).__index
+    if type(t) ~= "table" then return false end
+  end
+end
+
+-- The options of a node with that table of handlers: those given, and `crosses`.
+local function options_of(t, options, n)
+  check_options(options, n, 5)
+  if not has_cross(t) then return options end
+  local all = { crosses = true }
+  for key, value in pairs(options or {}) do all[key] = value end
+  if not all.to then return all end
+  argument.fail(4, "add_node", 4, "handler 'cross': crossings are told to no other service, as 'to' names one")
 end
 
 -- on_enter -> the last table made of it and an on_leave. Nodes that are added with the same two functions share it, so
@@ -57,9 +80,9 @@ function handlers.arguments(on_enter, on_leave, options, ...)
   argument.nothing(7, "add_node", 3, ...)
   if type(on_enter) == "table" and not callable(on_enter) then
     handlers.check_table(on_enter, 4, "add_node", 3)
-    if on_leave == nil then return on_enter, check_options(options, 6) end
+    if on_leave == nil then return on_enter, options_of(on_enter, options, 6) end
     argument.nothing(6, "add_node", 3, options)
-    return on_enter, check_options(on_leave, 5)
+    return on_enter, options_of(on_enter, on_leave, 5)
   elseif not callable(on_enter) then
     argument.fail(4, "add_node", 3, "function or table expected, got %s", type(on_enter))
   elseif not callable(on_leave) then

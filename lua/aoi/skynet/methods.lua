@@ -17,6 +17,7 @@ local LIST = [[
 enter id x y z kind?
 enter_many rows n? kind?
 leave id! reason?
+jump id! x y z
 move_many rows n? bad?
 add_node id! node area on_enter? on_leave? options?
 remove_node id! node
@@ -29,7 +30,7 @@ set_kind id! kind
 view/1 id node
 viewers/2 id
 near/1 x y z area mask?
-nearest/1 x y z n radius? mask?
+nearest/1 x y z n radius? mask? options?
 overrides/2 id node
 area id node
 explain id node target
@@ -45,7 +46,7 @@ stats
 check
 set_extent id! extent
 extent id
-set_layers id! layers
+set_layers id! layers all?
 layers id
 attach id! carrier? dx? dy? z?
 carrier id
@@ -62,7 +63,8 @@ resend id!
 pin id! target
 unpin id! target
 touch id!
-set_priority id! p
+set_priority id! p client?
+set_team id! team?
 known/1 id
 knowers/1 id
 broadcast id! bytes
@@ -157,6 +159,13 @@ function methods.split(arguments, dimensions, ...)
   local buf = n > required(arguments, dimensions) and select(n, ...)
   if type(buf) ~= "table" then return nil, ... end
   local all = { ... }
+  if arguments:find "options%?$" then -- of nearest: behind the table to fill, or known by what they contain
+    local before = all[n - 1]
+    if type(before) == "table" then
+      all[n - 1] = {}
+      return before, table.unpack(all, 1, n)
+    elseif rawget(buf, "least") ~= nil or rawget(buf, "except") ~= nil then return nil, ... end
+  end
   return buf, table.unpack(all, 1, n - 1)
 end
 

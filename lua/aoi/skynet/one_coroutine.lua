@@ -9,10 +9,9 @@
 -- documented function: the functions are taken from the upvalues of skynet.dispatch_message, by name. If one is not
 -- found, as in a skynet with other names, or one started before this was loaded, each message has its own coroutine.
 --
--- This file finds them; the replacement of dispatch_message itself is in C (src/skynet/wire_listener.c).
+-- A coroutine that is idle, while skynet's queues are empty, is all that a message needs.
 
 local skynet = require "skynet"
-local wire = require "aoi.skynet.wire"
 
 local NEVER_EMPTY = { true } -- for a queue that is not found
 
@@ -42,21 +41,41 @@ return function(dispatch_message, ptype, receivers, finish, waits)
   local woken = behind.wakeup_queue or NEVER_EMPTY
   local failed = upvalues(behind.dispatch_error_queue or suspend).error_queue or NEVER_EMPTY
   local found, places = upvalues(resume)
-  local running = found.cresume and places.running_thread or 0 -- `resume` sets the one, and calls the other
+  local running = found.cresume and places.running_thread -- `resume` sets the one, and calls the other
+  local resume_plainly, yield, set_upvalue = running and found.cresume or resume, coroutine.yield, debug.setupvalue
   local through = false
+  local co, is_idle, is_running -- the coroutine; it awaits a message; skynet takes it for the running one
 
-  local function other(...)
-    through = true
-    return dispatch_message(...)
+  local function listen(receive, message, size)
+    local this = co
+    while true do
+      local done, a, b = receive(message, size)
+      if not done then finish(receive, message, size, done, a, b) end
+      if co ~= this then return end -- another one has replaced it meanwhile
+      is_idle = true
+      receive, message, size = yield "SUSPEND"
+    end
   end
 
-  local function after(is_waiting, source, co, ...)
+  local function suspended(source, ...)
+    local is_waiting = not is_idle
     local ok, err = pcall(suspend, co, ...)
     if is_waiting then waits(source) end
     if forks[1] then dispatch_message(ptype, "", 0, 0, skynet.self()) end -- runs them after this message
     if not ok then error(err, 0) end
   end
 
-  return wire.listener(ptype, running, receivers, running > 0 and found.cresume or resume, resume, woken, failed, forks,
-    other, after, finish), function() return through end
+  return function(kind, message, size, session, source)
+    local receive = kind == ptype and receivers[source]
+    if not receive then
+      through, is_running = true, false
+      return dispatch_message(kind, message, size, session, source)
+    end
+    if not is_idle then co, is_running = coroutine.create(listen), false end
+    if running and not is_running then set_upvalue(resume, running, co) end
+    is_idle, is_running = false, false
+    local ok, command = resume_plainly(co, receive, message, size)
+    is_running = is_idle and not (woken[1] or failed[1] or forks[1])
+    if not is_running then return suspended(source, ok, command) end
+  end, function() return through end
 end

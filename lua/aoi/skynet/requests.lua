@@ -34,7 +34,7 @@ local function space_options(options)
       end
     elseif key == "fields" then
       if type(value) ~= "table" then argument_error(3, "open", "bad value for option 'fields' (a table expected)") end
-    elseif key ~= "drive" and key ~= "sight" then
+    elseif key ~= "drive" and key ~= "sight" and key ~= "riders" then
       argument_error(3, "open", "unknown option '%s'", tostring(key))
     elseif type(value) ~= "boolean" then
       argument_error(3, "open", "bad value for option '%s' (a boolean expected)", key)
@@ -48,7 +48,7 @@ local function new_map(server, name, given, options)
   local sight, sync = options.sight and server.new_sight(core) or nil, nil
   if options.fields then
     local given_sync, made = wire.call_as(server.new_sync, "open", -1, core,
-      { quantum = options.quantum, fields = options.fields, sight = sight })
+      { quantum = options.quantum, fields = options.fields, sight = sight, riders = options.riders })
     sync = made
     if not given_sync then
       core:close()
@@ -57,7 +57,7 @@ local function new_map(server, name, given, options)
   end
   return server:new_map(name, core, {
     engine = given.engine or "list", dimensions = given.dimensions or 2, cell = given.cell, quantum = options.quantum,
-    fields = options.fields, sync = sync, sight = sight,
+    fields = options.fields, riders = options.riders or false, sync = sync, sight = sight,
   })
 end
 
@@ -72,7 +72,7 @@ end
 
 -- Returns as text in which option the space differs from these options; nil: in none, or there is no space.
 local function difference(space, name, options)
-  for _, key in ipairs(space and { "engine", "dimensions", "cell", "quantum", "fields" } or {}) do
+  for _, key in ipairs(space and { "engine", "dimensions", "cell", "quantum", "fields", "riders" } or {}) do
     if options[key] ~= nil and argument.difference(options[key], space[key]) then
       return ("space '%s' has another %s"):format(name, key)
     end
@@ -206,11 +206,12 @@ local function link_of(server, link, to, n, name)
 end
 
 --- options: to, the address of the service that receives the events; positions, whether enters contain kind and
--- position; sight, linger: as for aoi.sight.
+-- position; sight, linger: as for aoi.sight; crosses: the client has a handler of crossings.
 local function node_arguments(server, link, node, area, options)
   local o = options or {}
   return node, area, nil,
-    { to = link_of(server, link, o.to, 5, "add_node"), positions = o.positions, sight = o.sight, linger = o.linger }
+    { to = link_of(server, link, o.to, 5, "add_node"), positions = o.positions, sight = o.sight, linger = o.linger,
+      crosses = o.crosses }
 end
 
 function CMD.add_node(server, link, id, ...)
@@ -232,7 +233,7 @@ function CMD.set_client(server, link, id, options)
   commands.set_client(link.space, link.number, id, given, link_of(server, link, to, 2, "set_client"), fd)
 end
 
-for _, name in ipairs { "touch", "set_priority", "put", "get" } do
+for _, name in ipairs { "touch", "set_priority", "set_team", "put", "get" } do
   CMD[name] = function(_, link, id, ...)
     link.space:entity(link.number, id, name)
     return answered(methods.invoke(views.sync(link.space), name, id, ...))

@@ -20,6 +20,7 @@ local commands = require "aoi.skynet.commands"
 local failures = require "aoi.skynet.failures"
 local methods = require "aoi.skynet.methods"
 local requests = require "aoi.skynet.requests"
+local sorted_keys = require "aoi.sorted_keys"
 local streams = require "aoi.skynet.streams"
 local views = require "aoi.skynet.views"
 local wire = require "aoi.skynet.wire"
@@ -62,6 +63,7 @@ function Server.new(options)
     refused = {}, dead = {}, ticking = false, probed_at = options.now(),
     first_seq = options.first_seq, -- for new subscribers, instead of 0
     packets = {}, -- packets of this tick: a list for each subscriber
+    crossings = {}, -- of this tick: a flat list for each space: handle, target, t
     counters = {
       calls = 0, errors = 0, batches = 0, moves = 0, refused = 0, malformed = 0, ticks = 0, late = 0, skipped = 0,
       events = 0, messages = 0, bytes = 0, pings = 0, packets = 0, broadcasts = 0, missed = 0, deaths = 0,
@@ -257,9 +259,10 @@ end
 
 -- Messages ----------------------------------------------------------------------------------------------------------
 
-local function refuse(self, link, batch, n)
+local function refuse(self, link, n)
   self.counters.refused = self.counters.refused + n
-  self:post_message(link.subscriber.address, wire.refused(link.number, batch, self.refused, n))
+  local ids = table.move(self.refused, 1, n, 1, {})
+  self:post_message(link.subscriber.address, wire.say(wire.REFUSED, link.number, ids))
 end
 
 local function on_moves(self, address, message, flags, number)
@@ -268,12 +271,12 @@ local function on_moves(self, address, message, flags, number)
     self.send(address, wire.bye(self.subscribers[address] and number or 0)) -- the link has ended
     return true
   end
-  local good, bad, batch = self.apply(link.space.core, message, self.refused, link.subscriber.barred[link.space])
+  local good, bad = self.apply(link.space.core, message, self.refused, link.subscriber.barred[link.space])
   if not good then return nil, bad end
   link.subscriber.active = true
   local counters = self.counters
   counters.batches, counters.moves = counters.batches + 1, counters.moves + good
-  if bad > 0 then refuse(self, link, batch, bad) end
+  if bad > 0 then refuse(self, link, bad) end
   if flags & TICK ~= 0 and self.links[number] == link then self:tick(link.space) end
   return true
 end
@@ -357,7 +360,8 @@ local function collect_packet(self, view, packet)
 end
 
 local function collect(self, space)
-  local events = self.post:collect(space.core, space.sight)
+  local events, crossings = self.post:collect(space.core, space.sight)
+  self.crossings[#self.crossings + 1] = crossings
   views.tick(space, function(view, packet) collect_packet(self, view, packet) end)
   return events
 end
@@ -379,10 +383,34 @@ local function send_packets(self)
   end
 end
 
+-- Sends crossings, behind the events of the tick. Who has fallen behind with these, or with broadcasts, misses them.
+local function send_crossings(self)
+  local by_client = {}
+  for at, list in ipairs(self.crossings) do
+    self.crossings[at] = nil
+    for i = 1, #list, 3 do
+      local rec = self.records[list[i]]
+      local its = rec and by_client[rec.client] or {}
+      if rec then by_client[rec.client] = table.move(list, i, i + 2, #its + 1, its) end
+    end
+  end
+  for _, client in ipairs((sorted_keys(by_client))) do
+    local subscriber = self.links[client].subscriber
+    local message = wire.crossed(client, by_client[client])
+    message = not select(3, self.post:state(subscriber.slot)) and streams.broadcast(subscriber, message)
+    if message then
+      self:post_message(subscriber.address, message)
+    else
+      self.counters.missed = self.counters.missed + 1
+    end
+  end
+end
+
 -- Sends everything, again after an error: the subscriber for which it has failed is resynchronised.
 local function send_all(self)
   local ok, err = pcall(send_packets, self)
   if ok then ok, err = pcall(send_events, self) end
+  if ok and self.crossings[1] then ok, err = pcall(send_crossings, self) end
   if ok then return end
   self.log(("aoi: %s"):format(tostring(err)))
   return send_all(self)

@@ -13,7 +13,7 @@ local walls = require "aoi.skynet.walls"
 local Space = {}
 Space.__index = Space
 
---- options: number, name, core, engine, dimensions, cell, quantum, fields, sync, sight.
+--- options: number, name, core, engine, dimensions, cell, quantum, fields, riders, sync, sight.
 function Space.new(server, options)
   local self = setmetatable({
     server = server, post = server.post, recs = server.records, new_sync = server.new_sync,

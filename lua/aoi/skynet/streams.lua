@@ -3,7 +3,7 @@
 --
 --   stream.events       counts messages with events of the exchange of a world
 --   stream.packets      counts messages of client views; suspended[view]: its messages are dropped until it restarts
---   stream.broadcasts   counts bytes
+--   stream.broadcasts   counts bytes, of crossings, too
 --
 -- With `window` unacknowledged messages of packets, further packets are dropped, and their views are suspended until
 -- all are acknowledged: then they restart with the whole picture. Broadcasts are dropped if more than WINDOW bytes

@@ -17,7 +17,7 @@ local views = {}
 --- The synchroniser, which is made at the first call.
 function views.sync(place)
   place.sync = place.sync or place.new_sync(place.core, {
-    quantum = place.quantum, fields = place.fields, sight = place.sight, tick = place.applied,
+    quantum = place.quantum, fields = place.fields, riders = place.riders, sight = place.sight, tick = place.applied,
   })
   return place.sync
 end
@@ -184,7 +184,7 @@ local function begin_or_drop(shard, id, view)
   if ok then return end
   shard.warn(("aoi: the client view of entity %d is dropped: %s"):format(id, tostring(err)))
   views.drop(shard, id)
-  shard:send(view.by, wire.lost_views(view.by, { id, false }))
+  shard:send(view.by, wire.say(wire.LOST_VIEWS, view.by, { id, false }))
 end
 
 --- Makes the views that begin or came from other shards, after all changes of the epoch are applied.

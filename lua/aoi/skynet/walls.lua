@@ -1,7 +1,7 @@
 -- Walls of a place (aoi.skynet.commands). If the map or world was opened with sight = true, place.sight has the walls,
 -- and the nodes that were added with the option `sight`.
 --
---   rec.sight, rec.linger    the options of such a node
+--   rec.sight, rec.linger    the options of such a node; rec.crosses: of one without sight
 
 local argument = require "aoi.skynet.argument"
 local methods = require "aoi.skynet.methods"
@@ -32,6 +32,9 @@ function walls.seer(place, rec) return rec.sight and place.sight or place.core e
 --- Checks the options of a node; raises errors.
 function walls.check_node(place, options)
   local linger = options.linger
+  if options.sight and options.crosses then
+    argument.fail(4, "add_node", 0, "handler 'cross': nodes of a sight have none")
+  end
   if options.sight and not place.sight then
     argument.fail(5, "add_node", 0, "option 'sight' needs walls: open it with sight = true")
   elseif linger ~= nil and not options.sight then
@@ -41,9 +44,13 @@ function walls.check_node(place, options)
   end
 end
 
+local CROSSES = { cross = function() end } -- makes the core find crossings, which the post takes
+
 --- Adds the node to its sight or core. Returns true, or false and the error.
 function walls.add_node(place, rec, area)
-  if not rec.sight then return methods.invoke(place.core, "add_node", rec.id, rec.number, area) end
+  if not rec.sight then
+    return methods.invoke(place.core, "add_node", rec.id, rec.number, area, rec.crosses and CROSSES or nil)
+  end
   return methods.invoke_as(place.sight, "add", "add_node", rec.id, rec.number, area, nil, { linger = rec.linger })
 end
 

@@ -6,17 +6,18 @@
 -- without an error.
 
 local core = require "aoi.skynet.native" "wire"
+local plain = require "aoi.skynet.plain"
 
 local spack, sunpack = string.pack, string.unpack
 
 local wire = {
   VERSION = 2,
   EVENTS = 1, MOVES = 2, REFUSED = 3, ACK = 4, PING = 5, BYE = 6, PACKETS = 7, BROADCAST = 8, TAKEN = 9, GONE = 10,
-  LOST_VIEWS = 11, ROUTES = 12, RENEWED = 13,
+  LOST_VIEWS = 11, ROUTES = 12, RENEWED = 13, CROSSED = 14,
   LEFT_WORLD = 0xffff, -- in place of a shard: another client has removed that life of the entity
   GATE = 0x80000000, -- the first number of links that another client has made for a gate
   PIECE_MESSAGE = 1, PIECE_REQUEST = 2, PIECE_GONE = 3,
-  ASK = 1, TICK = 1, Z = 2, LOST = 1, QUIET = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, OF_RESTORED = 8, -- flags
+  ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, OF_RESTORED = 8, -- flags
   -- In C:
   head = core.head,     -- (message): kind, flags, u32; or nil and a reason
   call_as = core.call_as, -- (f, name, less, ...): pcall(f, ...); errors name `name` and count `less` arguments fewer
@@ -26,41 +27,30 @@ local wire = {
   outbox = core.outbox, -- (dimensions [, link [, drives]]): collects moves
   post = core.post,     -- (window, max_message): events of spaces to EVENTS of subscribers
   inbox = core.inbox,   -- (): EVENTS to changes of views
-  listener = core.listener, -- (...): dispatches messages to one coroutine; nil before Lua 5.3: see wire_listener.c
   OPENED = core.OPENED, CLOSED = core.CLOSED, RESYNCED = core.RESYNCED, MISSED = core.MISSED,
 }
 
-local VERSION, HEAD, ROUTE = wire.VERSION, 8, 14
-local NO_FD = math.mininteger -- also stands for no node
+local VERSION, HEAD = wire.VERSION, 8
+local NO_FD = math.mininteger
 
 local function head(kind, flags, width, number) return spack("<BBBBI4", VERSION, kind, flags, width, number) end
 
--- The least width in bytes for all ids.
-local function width_of(ids, n)
-  local width = 2
-  for i = 1, n do
-    local id = ids[i]
-    if id < -0x80000000 or id > 0x7fffffff then return 8 end
-    if id < -0x8000 or id > 0x7fff then width = 4 end
+--- A message that says a table, or what plain.write has made of one.
+function wire.say(kind, number, value)
+  return head(kind, 0, 0, number) .. (type(value) == "string" and value or plain.write(value))
+end
+
+--- The table that such a message says; nil and a reason if it is none. With `width` it is a list of rows of so many
+-- integers, or false, one row at least; its `epoch` is an integer or nil.
+function wire.read(s, width, at)
+  local ok, value, behind = pcall(plain.read, s, at or HEAD + 1)
+  if not ok or type(value) ~= "table" or behind ~= #s + 1 then return nil, "no table" end
+  for i = 1, width and #value or 0 do
+    if value[i] and math.type(value[i]) ~= "integer" then return nil, "no integer" end
   end
-  return width
-end
-
-function wire.refused(link, batch, ids, n)
-  local width = width_of(ids, n)
-  local parts, format = { head(wire.REFUSED, 0, width, link), spack("<I4I4", batch, n) }, "<i" .. width
-  for i = 1, n do parts[i + 2] = spack(format, ids[i]) end
-  return table.concat(parts)
-end
-
---- Reads REFUSED into the list `out`. Returns the number of ids and the batch.
-function wire.read_refused(s, out)
-  local width = s:byte(4)
-  local batch, n, pos = sunpack("<I4I4", s, HEAD + 1)
-  if #s - pos + 1 ~= n * width then return nil, "wrong length " .. #s end
-  local format = "<i" .. width
-  for i = 1, n do out[i], pos = sunpack(format, s, pos) end
-  return n, batch
+  local sound = not width or #value > 0 and #value % width == 0 and math.type(value.epoch or 0) == "integer"
+  if not sound then return nil, "no rows of " .. width end
+  return value
 end
 
 --- flag: LOST, or OF_ and the stream if it is not EVENTS; nil: none.
@@ -94,52 +84,37 @@ function wire.read_packets(s, out)
   return n
 end
 
---- A BROADCAST to the nodes with these handles, and the client views of these entities. sent: bytes of all broadcasts
--- so far; ask: requests an ACK.
-function wire.broadcast(link, sent, ask, target, handles, ids, bytes)
-  local parts = {
-    head(wire.BROADCAST, ask and wire.ASK or 0, 0, link), spack("<I4i8I4I4", sent, target, #handles, #ids),
-  }
-  for _, handle in ipairs(handles) do parts[#parts + 1] = spack("<I4", handle) end
-  for _, id in ipairs(ids) do parts[#parts + 1] = spack("<i8", id) end
-  parts[#parts + 1] = bytes
-  return table.concat(parts)
+--- A BROADCAST, which `renumbered` completes, to the nodes with these handles, and the client views of these entities.
+function wire.broadcast(link, target, handles, ids, bytes)
+  return head(wire.BROADCAST, 0, 0, link) .. spack("<I4", 0)
+    .. plain.write { target = target, handles = handles, ids = ids, bytes = bytes }
 end
 
---- Replaces `sent` and `ask` in a BROADCAST.
+--- A CROSSED, which `renumbered` completes; list: flat: handle, target, t.
+function wire.crossed(link, list) return head(wire.CROSSED, 0, 0, link) .. spack("<I4", 0) .. plain.write(list) end
+
+--- Sets `sent`, the bytes of all broadcasts and CROSSED so far, and whether it requests an ACK.
 function wire.renumbered(s, sent, ask)
   return s:sub(1, 2) .. string.char(ask and wire.ASK or 0) .. s:sub(4, HEAD) .. spack("<I4", sent) .. s:sub(HEAD + 5)
 end
 
---- Reads BROADCAST. Returns the target, a list of handles, a list of entities, the bytes, and `sent`.
+--- Reads BROADCAST. Returns its table and `sent`; nil and a reason if it is malformed.
 function wire.read_broadcast(s)
-  local sent, target, n, m, pos = sunpack("<I4i8I4I4", s, HEAD + 1)
-  local handles, ids = {}, {}
-  if 4 * n + 8 * m > #s - pos + 1 then return nil, "wrong length " .. #s end
-  for i = 1, n do handles[i], pos = sunpack("<I4", s, pos) end
-  for i = 1, m do ids[i], pos = sunpack("<i8", s, pos) end
-  return target, handles, ids, s:sub(pos), sent
+  local it, reason = wire.read(s, nil, HEAD + 5)
+  local sound = it and math.type(it.target) == "integer" and type(it.handles) == "table" and type(it.ids) == "table"
+  if not sound then return nil, reason or "no broadcast" end
+  return it, (sunpack("<I4", s, HEAD + 1))
 end
 
-function wire.taken(link, id, life, number)
-  return head(wire.TAKEN, 0, 0, link) .. spack("<i8I4I4", id, life or 0, number or 0)
-end
-
---- list: entity, node or false for a client view, entity, ... quiet: entity, handle, ...: ended by another client.
-function wire.lost_views(link, list, quiet)
-  local parts = { head(wire.LOST_VIEWS, quiet and wire.QUIET or 0, 0, link) }
-  for i, value in ipairs(list) do parts[i + 1] = spack("<i8", value or NO_FD) end
-  return table.concat(parts)
-end
-
---- Reads LOST_VIEWS into such a list. Returns the number of pairs, and quiet.
-function wire.read_lost_views(s, out)
-  if (#s - HEAD) % 16 ~= 0 then return nil, "wrong length " .. #s end
-  for i = 1, (#s - HEAD) // 8 do
-    local value = sunpack("<i8", s, HEAD + 8 * i - 7)
-    out[i] = value ~= NO_FD and value
+--- Reads CROSSED. Returns its list and `sent`; nil and a reason if it is malformed.
+function wire.read_crossed(s)
+  local list, reason = wire.read(s, nil, HEAD + 5)
+  local sound = list and #list > 0 and #list % 3 == 0
+  for i = 1, sound and #list or 0 do
+    sound = sound and math.type(list[i]) == (i % 3 == 0 and "float" or "integer")
   end
-  return (#s - HEAD) // 16, s:byte(3) & wire.QUIET ~= 0
+  if not sound then return nil, reason or "no crossings" end
+  return list, (sunpack("<I4", s, HEAD + 1))
 end
 
 -- EVENTS of a world: an exchange joins the messages of all shards in an epoch to one.
@@ -155,31 +130,6 @@ function wire.resync(link, groups, epoch) return spack("<I4I4I4I4", 0, link, gro
 --- Returns the number of groups of a message that begins with a resync, and their bytes.
 function wire.read_resync(s) return sunpack("<I4", s, HEAD + 9), s:sub(HEAD + RESYNC + 1) end
 
-function wire.route(id, shard, life) return spack("<i8I2I4", id, shard, life or 0) end
-
-function wire.routes(client, epoch, rows)
-  return head(wire.ROUTES, 0, 0, client) .. spack("<I4", epoch) .. table.concat(rows)
-end
-
---- bytes: of world/plain.lua: places = { [shard] = from changes.place }: shards that have a new instance from then on;
--- lost: former instances have died; or late = names, seconds: late.lua
-function wire.renewed(client, epoch, bytes)
-  return head(wire.RENEWED, 0, 0, client) .. spack("<I4", epoch) .. bytes
-end
-
---- Reads RENEWED. Returns the epoch and the bytes.
-function wire.read_renewed(s) return (sunpack("<I4", s, HEAD + 1)), s:sub(HEAD + 5) end
-
---- Reads ROUTES into the list `out`: id, shard, life, ... Returns the number of rows, and the epoch.
-function wire.read_routes(s, out)
-  if (#s - HEAD - 4) % ROUTE ~= 0 then return nil, "wrong length " .. #s end
-  local n = (#s - HEAD - 4) // ROUTE
-  for i = 1, n do
-    out[3 * i - 2], out[3 * i - 1], out[3 * i] = sunpack("<i8I2I4", s, HEAD + 5 + ROUTE * (i - 1))
-  end
-  return n, (sunpack("<I4", s, HEAD + 1))
-end
-
 --- A piece of the strings between a relay and its other end: u8 what, u32 client, u32 session, u32 length, bytes.
 function wire.piece(what, client, session, bytes) return spack("<BI4I4s4", what, client, session, bytes) end
 
@@ -191,12 +141,6 @@ function wire.each_piece(pieces, f)
     pos = behind
     f(what, client, session, bytes)
   end
-end
-
---- Reads TAKEN. Returns the entity, its life, and the number of the take-over.
-function wire.read_taken(s)
-  local id, life, number = sunpack("<i8I4I4", s, HEAD + 1)
-  return id, life, number
 end
 
 return wire

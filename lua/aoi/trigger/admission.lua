@@ -290,6 +290,7 @@ function admission.disable(t)
   end
   table.sort(list)
   space:set_mask(t.id, t.node, 0)
+  t.disabled = true
   for _, target in ipairs(list) do tell(t, target, "tell now") end
 end
 
@@ -314,6 +315,16 @@ function admission.depart(t, target)
   if visits.lingers(visit) or not may_linger(t, visit) then return leave(t, visit, true) end
   t.set.timers:set(visit.linger, t.set.time + t.linger)
   return tell(t, target, "tell end")
+end
+
+--- A target went through the area, at that place of its way. Only the filter is asked. What lingers is still inside.
+function admission.cross(t, target, at)
+  if not alive(t) then return kill(t) end
+  local visit = t.visits and t.visits[target]
+  if visit and visits.lingers(visit) or t.spent or not t.set.space:has(target) then return end
+  if t.filter and not (passes(t, target) and alive(t) and t.set.space:has(target)) then return end
+  local own = t.set.handlers[t.name]
+  if own and own.cross then return own.cross(t.id, target, t, at) end
 end
 
 --- Calls the filter again for a target in the area, since its result may have changed.

@@ -17,11 +17,10 @@ local WORDS = ": the time expected; for the length of a tick there is 'advance'"
 
 --- The error of the time of an update; nil if there is none. Counts repetitions of the first time.
 function clock.fault(set, now)
-  local words = now < TICK and set.time < TICK and WORDS or ""
-  if now < set.time then return ("%.14g is before %.14g%s"):format(now, set.time, words) end
+  if now < set.time then return ("%.14g is before %.14g%s"):format(now, set.time, WORDS) end
   if not set.same or now <= 0 or now >= TICK or now ~= set.time and set.same > 0 then return nil end
   set.same = set.same + 1
-  if set.same >= TICKS then return ("%.14g for the %dth time%s"):format(now, set.same, words) end
+  if set.same >= TICKS then return ("%.14g for the %dth time%s"):format(now, set.same, WORDS) end
 end
 
 -- Moves the start of the clock to the first update: visits and timers from before begin then.

@@ -1,12 +1,13 @@
 -- Events of the space: dispatches enter and leave events of a node to its trigger.
 --
---   set.enter, set.leave --node--> slot --> steps pending?    append to their queue
+--   set.enter, set.leave, set.cross --node--> slot --> steps pending?    append to their queue
 --                                       --> with visits       aoi.trigger.admission
 --                                       --> plain             count, call the handlers
 --
 -- A plain trigger has no option that concerns single targets: it only counts the targets inside.
 
 local admission = require "aoi.trigger.admission"
+local aoi = require "aoi"
 local registry = require "aoi.trigger.registry"
 local steps = require "aoi.trigger.steps"
 
@@ -82,16 +83,38 @@ local function handler(set, plain, with_visits, late)
   end
 end
 
---- Makes `set.enter` and `set.leave`, the handlers of all nodes of a set.
+-- A step for a crossing at that place.
+local function cross_late(at)
+  return function(set, slot, _, target) return admission.cross(set.triggers[slot], target, at) end
+end
+
+--- Makes `set.enter`, `set.leave` and `set.cross`, the handlers of all nodes of a set.
 function events.attach(set)
   set.enter, set.leave = handler(set, entered, arrive, enter_late), handler(set, left, depart, leave_late)
+  function set.cross(id, target, node, at)
+    local slot = set.base - node
+    if set.names[slot] == nil then return end
+    if set.steps.n == 0 then return admission.cross(set.triggers[slot], target, at) end
+    append(set, cross_late(at), slot, id, target)
+    return run(set)
+  end
+  set.crossing = { enter = set.enter, leave = set.leave, cross = set.cross }
+end
+
+--- The handlers for the node of a trigger of that name with that area, as `add_node` takes them.
+function events.of(set, name, area)
+  if set.handlers[name].cross and not area.outside then return set.crossing end
+  return set.enter, set.leave
 end
 
 --- Appends an event that `space:drain` returned to the queue. Events of other nodes are ignored.
--- @param is_enter whether it is an enter event
-function events.append(set, is_enter, id, target, node)
+-- @param kind aoi.ENTER and so on
+-- @param at of a crossing: its place
+function events.append(set, kind, id, target, node, at)
   local slot = set.base - node
-  if set.names[slot] ~= nil then append(set, is_enter and enter_late or leave_late, slot, id, target) end
+  if set.names[slot] == nil then return end
+  local late = kind == aoi.CROSS and cross_late(at) or kind == aoi.ENTER and enter_late or leave_late
+  append(set, late, slot, id, target)
 end
 
 return events

@@ -4,7 +4,9 @@
 -- Errors name the option and where it is given, and carry the position of the caller of `add` or `region`.
 
 local checks = require "aoi.checks"
-local sights = require "aoi.sight"
+local core = require "aoi.core.helpers"
+local got = require "aoi.got"
+local sorted_keys = require "aoi.sorted_keys"
 
 local options = {}
 
@@ -12,10 +14,11 @@ local function positive(v) return type(v) == "number" and v > 0 and v < math.hug
 local function not_negative(v) return type(v) == "number" and v >= 0 end
 local function delay(v) return not_negative(v) and v < math.huge end
 local function whole(v) return type(v) == "number" and v % 1 == 0 end
-local function coordinate(v) return type(v) == "number" and v - v == 0 end
+local function finite(v) return type(v) == "number" and v - v == 0 end
+local function coordinate(v) return finite(v) and math.abs(v) <= checks.FARTHEST end
 local function boolean(v) return type(v) == "boolean" end
 
-options.is_whole, options.is_finite, options.is_positive, options.is_delay = whole, coordinate, positive, delay
+options.is_whole, options.is_finite, options.is_positive, options.is_delay = whole, finite, positive, delay
 
 local function list(v) return type(v) == "table" end
 
@@ -29,9 +32,11 @@ local AREA = {
   margin = { not_negative, "a number >= 0" },
   extents = { list, "a table" },
   half_height = { not_negative, "a number >= 0" },
-  facing = { coordinate, "a finite number" },
+  facing = { finite, "a finite number" },
   angle = { positive, "a number > 0 and at most 2 pi" },
   points = { list, "a table" },
+  rings = { list, "a table" },
+  offset = { list, "a table" },
   extents_apply = { boolean, "a boolean" },
 }
 
@@ -50,40 +55,54 @@ local KNOWN = {
   enabled = { boolean, "a boolean" },
   data = { function() return true end },
   sight = { function(v) return type(v) == "userdata" end, "an open sight of the space" },
-  x = { coordinate, "a coordinate" }, y = { coordinate, "a coordinate" }, z = { coordinate, "a coordinate" },
 }
+for _, axis in ipairs { "x", "y", "z" } do KNOWN[axis] = { coordinate, "a number of at most 2^50 either way" } end
 for name, check in pairs(AREA) do KNOWN[name] = check end
 
-local HANDLERS = { enter = true, leave = true, first = true, last = true, stay = true, dwell = true }
+local HANDLERS = { enter = true, leave = true, cross = true, first = true, last = true, stay = true, dwell = true }
 
---- Raises an error about one option.
+--- Raises an error about one option, nil: about them all.
+-- @param name of the trigger
 -- @param level as for `error`, counted from the caller of this function
--- @param name of the handlers beside which it is given, nil if it was given to the call
-function options.fail(option, why, level, name)
-  local where = name and (" in handlers '%s'"):format(tostring(name)) or ""
-  error(("bad option '%s'%s (%s)"):format(option, where, why), level + 1)
+-- @param beside whether the option stands beside the handlers of that name; else it was given to the call
+function options.fail(name, option, why, level, beside)
+  local where = (beside and "in handlers '%s'" or "of trigger '%s'"):format(tostring(name))
+  error(("bad option%s %s (%s)"):format(option and (" '%s'"):format(option) or "s", where, why), level + 1)
 end
 
 local fail = options.fail
 
 -- Returns the checked value of one option. Called by functions that `options.read` calls: its caller is level 5.
 local function get(from, option)
-  local value, name = from.given[option], nil
-  if value == nil then value, name = from.own[option], from.name end
+  local value, beside = from.given[option], false
+  if value == nil then value, beside = from.own[option], true end
   local check = KNOWN[option]
   if value ~= nil and not check[1](value) then
-    local got = type(value) == "number" and ("%.14g"):format(value) or type(value)
-    fail(option, ("%s expected, got %s"):format(check[2], got), 5, name)
+    local text = type(value) == "number" and ("%.14g"):format(value) or got(value)
+    fail(from.name, option, ("%s expected, got %s"):format(check[2], text), 5, beside)
   end
   return value
 end
 
+-- The words about a name that is in none of these tables: what is in them, and the nearest of that.
+local function expected(word, ...)
+  local names = {}
+  for _, known in ipairs { ... } do
+    for name in pairs(known) do
+      if type(name) == "string" then names[name] = true end
+    end
+  end
+  return next(names) and ": " .. core.expected(tostring(word), (sorted_keys(names))) or ""
+end
+
 local function check_names(from)
   for key in pairs(from.given) do
-    if not KNOWN[key] then fail(tostring(key), "unknown", 4) end
+    if not KNOWN[key] then fail(from.name, tostring(key), "unknown" .. expected(key, KNOWN), 4) end
   end
   for key, value in pairs(from.own) do
-    if not KNOWN[key] and not HANDLERS[key] then fail(tostring(key), "unknown", 4, from.name) end
+    if not KNOWN[key] and not HANDLERS[key] then
+      fail(from.name, tostring(key), "unknown" .. expected(key, KNOWN, HANDLERS), 4, true)
+    end
     if HANDLERS[key] and not checks.is_callable(value) then
       error(("bad handler '%s' in handlers '%s' (function expected, got %s)"):format(key, from.name, type(value)), 4)
     end
@@ -93,7 +112,7 @@ end
 -- Areas are not merged: if a shape is given to the call, the area beside the handlers is ignored.
 local function read_values(from)
   local o, of_area = { area = {} }, from
-  if from.given.shape ~= nil then of_area = { given = from.given, own = {} } end
+  if from.given.shape ~= nil then of_area = { given = from.given, own = {}, name = from.name } end
   for option in pairs(KNOWN) do
     if AREA[option] then o.area[option] = get(of_area, option) else o[option] = get(from, option) end
   end
@@ -103,21 +122,22 @@ end
 local REQUIRED = "required, among the options or the handlers"
 
 local function is_plain(area)
-  for option in pairs(area) do
+  for option, value in pairs(area) do
     if option ~= "radius" and option ~= "keep" and option ~= "shape" then return false end
+    if type(value) == "number" and value > checks.FARTHEST then return false end
   end
   return area.shape == nil or area.shape == "square" or area.shape == "circle"
 end
 
 -- Raises the error of the space for an area, if there is one.
-local function check_area(space, area)
+local function check_area(space, area, name)
   if is_plain(area) then
-    if not area.radius then fail("radius", REQUIRED, 4) end
-    if area.keep and area.keep < area.radius then fail("keep", "a number >= radius expected", 4) end
+    if not area.radius then fail(name, "radius", REQUIRED, 4) end
+    if area.keep and area.keep < area.radius then fail(name, "keep", "a number >= radius expected", 4) end
     return
   end
   local fault = checks.area_fault(space, area)
-  if fault then error(("bad options (%s)"):format(fault), 4) end
+  if fault then fail(name, nil, fault, 4) end
 end
 
 --- Reads and checks all options of a trigger. Called by `Triggers:add` and `Triggers:region` themselves.
@@ -130,35 +150,33 @@ end
 function options.read(set, name, given, is_region)
   local own = set.handlers[name]
   if type(own) ~= "table" then
-    local why = ("no handlers named '%s'"):format(tostring(name))
+    local why = ("no handlers named '%s'%s"):format(tostring(name), expected(name, set.handlers))
     checks.fail(is_region and 1 or 2, is_region and "region" or "add", why, 3)
   end
   if given ~= nil and type(given) ~= "table" then
-    error(("bad options (table expected, got %s)"):format(type(given)), 3)
+    fail(name, nil, "table expected, got " .. got(given), 3)
   end
   local from = { given = given or {}, own = own, name = name }
   check_names(from)
   local o = read_values(from)
   o.area.layers = o.layers
-  check_area(set.space, o.area)
+  check_area(set.space, o.area, name)
   o.area.outside = o.outside
-  if o.sight and (o.outside or o.linger) then fail("sight", "not beside 'outside' or 'linger'", 3) end
-  if o.sight then
-    local ok, probe = pcall(sights.new, set.space, { walls = o.sight })
-    if not ok then fail("sight", KNOWN.sight[2] .. " expected", 3) end
-    probe:close()
-  end
+  if o.sight and (o.outside or o.linger) then fail(name, "sight", "not beside 'outside' or 'linger'", 3) end
+  local barred = own.cross and (o.outside and "outside" or o.sight and "sight")
+  if barred then fail(name, barred, "not beside the handler 'cross'", 3) end
+  if o.sight and not checks.is_sight(set.space, o.sight) then fail(name, "sight", KNOWN.sight[2] .. " expected", 3) end
   o.enabled = o.enabled ~= false
   o.area.mask = o.enabled and o.mask or not o.enabled and 0 or nil
-  if own.stay and not o.interval then fail("interval", "required by the handler 'stay'", 3) end
-  if own.dwell and not o.after then fail("after", "required by the handler 'dwell'", 3) end
+  if own.stay and not o.interval then fail(name, "interval", "required by the handler 'stay'", 3) end
+  if own.dwell and not o.after then fail(name, "after", "required by the handler 'dwell'", 3) end
   if not is_region then
     for _, option in ipairs { "x", "y", "z" } do
-      if o[option] then fail(option, "only regions have a place: a trigger is where its entity is", 3) end
+      if o[option] then fail(name, option, "only regions have a place: a trigger is where its entity is", 3) end
     end
   else
-    if not o.x then fail("x", REQUIRED, 3) end
-    if not o.y then fail("y", REQUIRED, 3) end
+    if not o.x then fail(name, "x", REQUIRED, 3) end
+    if not o.y then fail(name, "y", REQUIRED, 3) end
   end
   o.filter = o.filter and (from.given.filter or true)
   if o.linger == 0 then o.linger = nil end

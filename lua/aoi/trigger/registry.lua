@@ -10,7 +10,7 @@
 --
 -- Name and count are separate from the record because that is a large table, of which an event would read several cache
 -- lines: with both in the record, 20,000 plain triggers add 170 to 190 % to a bare move instead of 80 %
--- (`bench/scripting.lua grid`, "sleepers").
+-- (`make bench ARGS="scripting --engine grid"`, "sleepers").
 --
 -- A trigger is dead when its node is removed. The nodes of an entity are removed when it leaves, and a node without
 -- targets gives no event then. So such a trigger's record stays until an event, `get`, `add` or the sweep finds it. The
@@ -42,9 +42,11 @@ local function kill(t)
   local set, slot, all = t.set, t.slot, t.set.all
   t.dead = true
   set.triggers[slot], set.names[slot], set.inside[slot] = nil, nil, nil
-  local last = all[#all]
-  all[t.place], last.place = last, t.place
-  all[#all] = nil
+  if all[t.place] == t then
+    local last = all[#all]
+    all[t.place], last.place = last, t.place
+    all[#all] = nil
+  end
   local family = set.families[t.id]
   family[t.name] = nil
   if next(family) == nil then set.families[t.id] = nil end
@@ -85,14 +87,15 @@ function registry.family(set, id)
   return set.families[id]
 end
 
---- Registers a trigger of an entity, with the id of a new node.
+--- Registers a trigger of an entity, with the id of a new node. Until it has that node it is dead, also where memory is
+-- refused on the way.
 function registry.insert(set, t, id)
   t.id, t.node = id, reserved.node(set.space)
   t.slot, t.place = set.base - t.node, #set.all + 1
-  set.triggers[t.slot], set.names[t.slot], set.inside[t.slot] = t, not t.visits and t.name, 0
+  local family = set.families[id] or {}
+  family[t.name], set.families[id] = t, family
   set.all[t.place] = t
-  set.families[t.id] = set.families[t.id] or {}
-  set.families[t.id][t.name] = t
+  set.triggers[t.slot], set.names[t.slot], set.inside[t.slot] = t, not t.visits and t.name, 0
 end
 
 return registry

@@ -16,6 +16,7 @@
 
 local check = require "aoi.trigger.options"
 local checks = require "aoi.checks"
+local events = require "aoi.trigger.events"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
 local steps = require "aoi.trigger.steps"
@@ -335,7 +336,7 @@ local function install(set, t, s, seen)
   for _, v in ipairs(s.visits or {}) do
     if v.linger then overrides[#overrides + 1], overrides[#overrides + 2] = v.target, "tell end" end
   end
-  space:adopt(t.id, t.node, s.area, seen, set.enter, set.leave)
+  space:adopt(t.id, t.node, s.area, seen, events.of(set, t.name, s.area))
   for i = 1, #overrides, 2 do
     if space:has(overrides[i]) then space:override(t.id, t.node, overrides[i], overrides[i + 1]) end
   end

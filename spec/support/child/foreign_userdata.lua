@@ -1,4 +1,4 @@
--- foreign_userdata.lua: run by spec/misuse/bad_input_spec.lua in a Lua state of its own (faulty.c). Userdata of another
+-- foreign_userdata.lua: run by spec/misuse/mistakes_spec.lua in a Lua state of its own (faulty.c). Userdata of another
 -- library, of any size, is refused as `self` before anything in it is read.
 local aoi = require "aoi"
 

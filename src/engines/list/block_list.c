@@ -270,36 +270,3 @@ void aoi_block_free_all(aoi_block_lists *c, aoi_block_list *l) {
     }
     l->head = l->tail = AOI_NONE;
 }
-
-/* ---- invariants -------------------------------------------------------------------------------------------------- */
-
-static const char *check_entries(aoi_block *b) {
-    int edges = aoi_block_cap(b) - (int)b->edges;
-    for (int k = 0; k < aoi_block_cap(b); k++) {
-        if (k >= (int)b->points && k < edges) continue;
-        if (!(b->low <= aoi_block_keys(b)[k] && aoi_block_keys(b)[k] <= b->high)) return "a list is not sorted";
-        if (aoi_ref_is_point(aoi_block_refs(b)[k]) != (k < (int)b->points))
-            return "points and edges stand mixed in a block";
-    }
-    return NULL;
-}
-
-const char *aoi_block_check(const aoi_block_lists *c, const aoi_block_list *l) {
-    uint32_t prev = AOI_NONE;
-    float bound = -INFINITY;
-    for (uint32_t i = l->head; i != AOI_NONE; i = aoi_block_at(c, i)->next) {
-        aoi_block *b = aoi_block_at(c, i);
-        if (b->prev != prev) return "the links of a list disagree";
-        if (aoi_block_count(b) < 1 || aoi_block_count(b) > aoi_block_cap(b))
-            return "a block of a list has a wrong count";
-        if (b->size != AOI_LARGEST && l->head != l->tail) return "a small block is not alone";
-        if (!isfinite(b->base) || b->base != aoi_block_at(c, l->head)->base) return "keys of a list have other bases";
-        if (b->low != bound || b->low > b->high) return "the blocks of a list are not sorted";
-        const char *wrong = check_entries(b);
-        if (wrong) return wrong;
-        bound = b->high;
-        prev = i;
-    }
-    if (l->head != AOI_NONE && bound != INFINITY) return "the blocks of a list are not sorted";
-    return l->tail == prev ? NULL : "a list's tail is not its last block";
-}

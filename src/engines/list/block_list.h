@@ -148,6 +148,4 @@ uint32_t aoi_block_rekey(aoi_block_lists *c, aoi_block_list *l, uint32_t place, 
 void aoi_block_remove(aoi_block_lists *c, aoi_block_list *l, uint32_t place);
 void aoi_block_free_all(aoi_block_lists *c, aoi_block_list *l); /* with all entries */
 
-const char *aoi_block_check(const aoi_block_lists *c, const aoi_block_list *l);
-
 #endif

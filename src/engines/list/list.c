@@ -47,7 +47,7 @@ static int list_open(aoi_engine *head, double cell) {
     g->hint = cell > 0 ? fmax(cell, AOI_LEAST_SIDE) : 0;
     g->lists.moved = aoi_level_moved;
     g->lists.ud = g;
-    g->lists.steps = &head->world->steps;
+    g->lists.steps = &head->records->steps;
     return AOI_OK;
 }
 
@@ -66,7 +66,7 @@ static int list_enter(aoi_engine *head, uint32_t entity) {
     aoi_list *g = self(head);
     aoi_memory *m = aoi_list_memory(g);
     int dims = aoi_list_dims(g);
-    const double *pos = head->world->entities[entity].pos;
+    const double *pos = head->records->entities[entity].pos;
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         if (!AOI_GROW(m, y->point_places, y->place_cap, ((size_t)entity + 1) * (size_t)dims)) return AOI_ENOMEM;
@@ -87,7 +87,7 @@ static void list_leave(aoi_engine *head, uint32_t entity) {
 /* A level with room for the edges of this box; NULL when memory is refused. */
 static aoi_level *ready_level(aoi_list *g, uint32_t node, const aoi_bounds *b) {
     aoi_memory *m = aoi_list_memory(g);
-    const double *pos = g->head.world->entities[g->head.world->nodes[node].owner].pos;
+    const double *pos = g->head.records->entities[g->head.records->nodes[node].owner].pos;
     aoi_level *y = aoi_level_for(g, fmax(b->reach[0], b->reach[1]));
     uint32_t edges = aoi_edge_count(aoi_list_dims(g));
     bool ready = y && AOI_GROW(m, g->edges, g->edge_cap, ((size_t)node + 1) * edges) &&
@@ -96,9 +96,9 @@ static aoi_level *ready_level(aoi_list *g, uint32_t node, const aoi_bounds *b) {
 }
 
 static void insert_edges(aoi_list *g, aoi_level *y, uint32_t node, const aoi_bounds *b) {
-    aoi_node_record *n = g->head.world->nodes + node;
-    aoi_insert_box(g, y, node, g->head.world->entities[n->owner].pos, b->reach);
-    n->part = (uint32_t)(y - g->levels + 1) & 0x3fff;
+    aoi_node_record *n = g->head.records->nodes + node;
+    aoi_insert_box(g, y, node, g->head.records->entities[n->owner].pos, b->reach);
+    n->part = (uint32_t)(y - g->levels + 1) & 0x7ff;
     y->nodes++;
     y->natives += aoi_level_is_native(g, y, fmax(b->reach[0], b->reach[1]));
     if (aoi_level_has_natives(y, y->nodes)) y->idle = 0;
@@ -106,7 +106,7 @@ static void insert_edges(aoi_list *g, aoi_level *y, uint32_t node, const aoi_bou
 
 static void list_remove_node(aoi_engine *head, uint32_t node) {
     aoi_list *g = self(head);
-    aoi_node_record *n = head->world->nodes + node;
+    aoi_node_record *n = head->records->nodes + node;
     aoi_level *y = g->levels + aoi_list_level(n);
     aoi_remove_box(g, y, node);
     y->nodes--;
@@ -118,14 +118,14 @@ static int list_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *boun
     aoi_list *g = self(head);
     aoi_level *y = ready_level(g, node, bounds);
     if (!y) return AOI_ENOMEM;
-    if (head->world->nodes[node].part) list_remove_node(head, node);
+    if (head->records->nodes[node].part) list_remove_node(head, node);
     insert_edges(g, y, node, bounds);
     return AOI_OK;
 }
 
 /* Guests go to a level of their own when hardly any node needs the side of this one. */
 static void send_guests_home(aoi_list *g, aoi_level *y) {
-    const aoi_world *w = g->head.world;
+    const aoi_records *w = g->head.records;
     y->idle = 0;
     for (uint32_t n = 0; n < w->node_top; n++) {
         const aoi_node_record *r = w->nodes + n;
@@ -140,17 +140,13 @@ static void list_tidy(aoi_engine *head) {
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         aoi_tiles_tidy(&y->map);
-        if (y->idle <= head->world->entity_top) continue;
+        if (y->idle <= head->records->entity_top) continue;
         if (y->nodes) send_guests_home(g, y);
         else aoi_level_drop(g, i--);
     }
 }
 
 /* ---- the class --------------------------------------------------------------------------------------------------- */
-
-static const char *list_check(aoi_engine *head) {
-    return aoi_levels_check(self(head));
-}
 
 const aoi_engine_class aoi_engine_list = {
     .name = "list",
@@ -164,6 +160,5 @@ const aoi_engine_class aoi_engine_list = {
     .remove_node = list_remove_node,
     .move = aoi_list_move,
     .tidy = list_tidy,
-    .check = list_check,
     .describe = aoi_list_describe,
 };

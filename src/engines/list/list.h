@@ -25,11 +25,11 @@ struct aoi_list {
 };
 
 static inline aoi_memory *aoi_list_memory(aoi_list *g) {
-    return &g->head.world->memory;
+    return &g->head.records->memory;
 }
 
 static inline int aoi_list_dims(const aoi_list *g) {
-    return g->head.world->dims;
+    return g->head.records->dims;
 }
 
 AOI_INLINE uint32_t *aoi_edge_places_in(const aoi_list *g, int dims, uint32_t node) {
@@ -45,10 +45,10 @@ static inline uint32_t aoi_list_level(const aoi_node_record *n) {
     return n->part - 1u;
 }
 
-static inline void aoi_list_reach(const aoi_world *w, uint32_t node, double reach[3]) {
-    reach[0] = w->nodes[node].reach[0];
-    reach[1] = w->nodes[node].reach[1];
-    reach[2] = w->dims == 2 ? INFINITY : aoi_height_of(w, node);
+static inline void aoi_list_reach(const aoi_records *r, uint32_t node, double reach[3]) {
+    reach[0] = r->nodes[node].reach[0];
+    reach[1] = r->nodes[node].reach[1];
+    reach[2] = r->dims == 2 ? INFINITY : aoi_height_of(r, node);
 }
 
 /* ---- tiles.c: entries in the lists of tiles --------------------------------------------------------------------- */
@@ -67,7 +67,6 @@ bool aoi_level_is_native(const aoi_list *g, const aoi_level *y,
                          double reach);           /* its tiles are no larger than it needs */
 double aoi_level_side(double hint, double least); /* of tiles */
 void aoi_level_drop(aoi_list *g, int i);          /* the i-th of `order` */
-const char *aoi_levels_check(aoi_list *g);
 
 /* ---- move.c, list_parts.c --------------------------------------------------------------------------------------- */
 

@@ -39,19 +39,19 @@ static void describe_list(const aoi_list *g, aoi_describer *d, int axis, const a
     }
 }
 
-static aoi_part part_of(const aoi_tile_map *map, const aoi_tile *t, uint32_t layer) {
-    aoi_part p = {.kind = AOI_PART_TILE, .layer = layer};
+static aoi_part part_of(const aoi_tile_map *map, const aoi_tile *t, uint32_t level) {
+    aoi_part p = {.kind = AOI_PART_TILE, .level = level};
     aoi_cell_interval(t->tx, map->side, p.lo, p.hi);
     aoi_cell_interval(t->ty, map->side, p.lo + 1, p.hi + 1);
     return p;
 }
 
-static void describe_level(const aoi_list *g, aoi_describer *d, const aoi_level *y, uint32_t layer) {
+static void describe_level(const aoi_list *g, aoi_describer *d, const aoi_level *y, uint32_t level) {
     int dims = aoi_list_dims(g);
     for (uint32_t i = 0; i < y->map.top; i++) {
         const aoi_tile *t = y->map.tiles + i;
         if (aoi_tiles_find(&y->map, t->tx, t->ty) != i) continue; /* unused */
-        aoi_part p = part_of(&y->map, t, layer);
+        aoi_part p = part_of(&y->map, t, level);
         for (int axis = 0; axis < dims; axis++)
             for (uint32_t k = t->axis[axis].head; k != AOI_NONE; k = aoi_block_at(&g->lists, k)->next) {
                 p.entities += aoi_block_at(&g->lists, k)->points;
@@ -64,7 +64,7 @@ static void describe_level(const aoi_list *g, aoi_describer *d, const aoi_level 
 
 uint32_t aoi_list_describe(const aoi_engine *head, aoi_describer *d) {
     const aoi_list *g = (const aoi_list *)(const void *)head;
-    uint32_t layer = 0;
-    for (int i = 0; i < g->level_count; i++) describe_level(g, d, g->levels + g->order[i], layer++);
-    return layer;
+    uint32_t level = 0;
+    for (int i = 0; i < g->level_count; i++) describe_level(g, d, g->levels + g->order[i], level++);
+    return level;
 }

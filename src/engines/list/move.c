@@ -34,7 +34,7 @@ typedef struct crossing { /* the mover's point and a node's edge, or an edge of 
 } crossing;
 
 typedef struct crossings {
-    aoi_world *world;
+    aoi_records *records;
     uint32_t entity; /* the mover */
     const double *from, *to;
     int found, count;
@@ -74,14 +74,14 @@ static inline bool is_node(const crossing *c) {
 
 /* Without a branch that depends on the outcome, which would often be mispredicted. */
 AOI_INLINE void judge(const crossings *p, int dims) {
-    aoi_world *w = p->world;
-    const aoi_node_record *nodes = w->nodes;
-    const aoi_entity_record *entities = w->entities;
-    if (!AOI_GROW(&w->memory, w->candidates, w->candidate_cap, w->candidate_count + (size_t)p->count)) {
-        w->failed = true;
+    aoi_records *r = p->records;
+    const aoi_node_record *nodes = r->nodes;
+    const aoi_entity_record *entities = r->entities;
+    if (!AOI_GROW(&r->memory, r->candidates, r->candidate_cap, r->candidate_count + (size_t)p->count)) {
+        r->failed = true;
         return;
     }
-    aoi_candidate *next = w->candidates + w->candidate_count;
+    aoi_candidate *next = r->candidates + r->candidate_count;
     for (int i = 0; i < p->count; i++) {
         const crossing *c = p->items + i;
         bool watches = !is_node(c);
@@ -89,19 +89,19 @@ AOI_INLINE void judge(const crossings *p, int dims) {
         const aoi_node_record *n = nodes + node;
         uint32_t other = watches ? slot : n->owner;
         const double *at = entities[other].pos;
-        double height = dims == 3 ? aoi_height_of(w, node) : 0;
+        double height = dims == 3 ? aoi_height_of(r, node) : 0;
         unsigned before = axes_outside(dims, watches ? p->from : at, watches ? at : p->from, n->reach, height);
         unsigned after = axes_outside(dims, watches ? p->to : at, watches ? at : p->to, n->reach, height);
         unsigned decisive = is_decisive(before, after, c->own >> AOI_SIDE_SHIFT, c->ref >> AOI_SIDE_SHIFT);
         *next = (aoi_candidate){node, watches ? slot : p->entity};
         next += decisive & (other != p->entity);
     }
-    w->candidate_count = (uint32_t)(next - w->candidates);
+    r->candidate_count = (uint32_t)(next - r->candidates);
 }
 
 /* Adds the candidates among the collected crossings, and clears these. */
 static void crossings_judge(crossings *p) {
-    if (p->world->dims == 2) judge(p, 2); /* compiled once for each number of axes */
+    if (p->records->dims == 2) judge(p, 2); /* compiled once for each number of axes */
     else judge(p, 3);
     p->count = 0;
 }
@@ -109,8 +109,8 @@ static void crossings_judge(crossings *p) {
 /* Turns the noted passages into crossings, before a block changes.  The records that judging reads are scattered in
  * memory, so they are prefetched: entities and nodes here, the owners of the nodes later. */
 static void crossings_collect(crossings *p) {
-    const aoi_node_record *nodes = p->world->nodes;
-    const aoi_entity_record *entities = p->world->entities;
+    const aoi_node_record *nodes = p->records->nodes;
+    const aoi_entity_record *entities = p->records->entities;
     for (int i = 0; i < p->found; i++) {
         const passage *f = p->passages + i;
         if (p->count > CROSSINGS - AOI_BLOCK_MOST) crossings_judge(p);
@@ -128,7 +128,7 @@ static void crossings_collect(crossings *p) {
 static void crossings_prefetch_owners(const crossings *p) {
     for (int i = 0; i < p->count; i++)
         if (is_node(p->items + i))
-            AOI_PREFETCH(p->world->entities + p->world->nodes[p->items[i].ref & AOI_SLOT_MASK].owner);
+            AOI_PREFETCH(p->records->entities + p->records->nodes[p->items[i].ref & AOI_SLOT_MASK].owner);
 }
 
 /* Notes what an entry passes between two keys, from a block that holds one of them on; at most PASSAGES have been noted. */
@@ -154,7 +154,7 @@ typedef struct list_entry { /* that stays in its tile */
 
 typedef struct list_mover {
     aoi_list *g;
-    aoi_world *world;
+    aoi_records *records;
     uint32_t entity;
     const double *from, *to;
     bool near;   /* all of its parts stay in their tiles */
@@ -235,7 +235,7 @@ AOI_INLINE void add_box(list_mover *p, int dims, uint32_t node, const double *to
     uint32_t *place = aoi_edge_places_in(p->g, dims, node);
     for (int a = 0; a < dims; a++) {
         int tiles = a < 2 ? 2 : 4;
-        double reach = a < 2 ? p->world->nodes[node].reach[a] : aoi_height_of(p->world, node);
+        double reach = a < 2 ? p->records->nodes[node].reach[a] : aoi_height_of(p->records, node);
         if (p->count > PASSAGES - 2 * tiles) run_entries(p);
         for (int i = 0; i < 2 * tiles && p->from[a] != p->to[a]; i++)
             add_entry(p, place + i, i < tiles ? to[a] - reach : to[a] + reach,
@@ -252,13 +252,13 @@ AOI_INLINE void add_point(list_mover *p, int dims, const aoi_level *y, const dou
         if (p->from[a] != p->to[a]) add_entry(p, place + a, to[a], 0, own_of(AOI_NONE, a));
 }
 
-static inline bool has_edges(const aoi_world *w, uint32_t node) {
-    return w->nodes[node].part != 0;
+static inline bool has_edges(const aoi_records *r, uint32_t node) {
+    return r->nodes[node].part != 0;
 }
 
 /* Whether a side of the node's box changes tile. */
 static inline bool is_far(const list_mover *p, uint32_t node) {
-    const aoi_node_record *n = p->world->nodes + node;
+    const aoi_node_record *n = p->records->nodes + node;
     const aoi_tile_map *t = &p->g->levels[aoi_list_level(n)].map;
     aoi_span was = aoi_tiles_span_around(t, p->from, n->reach[0], n->reach[1]);
     aoi_span is = aoi_tiles_span_around(t, p->to, n->reach[0], n->reach[1]);
@@ -269,9 +269,9 @@ static inline bool is_far(const list_mover *p, uint32_t node) {
 static bool stays_near(const list_mover *p) {
     /* cppcheck-suppress ctuuninitvar ; the caller has set what is read */
     const aoi_list *g = p->g;
-    const aoi_world *w = p->world;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (has_edges(w, n) && is_far(p, n)) return false;
+    const aoi_records *r = p->records;
+    for (uint32_t n = r->entities[p->entity].nodes; n != AOI_NONE; n = r->nodes[n].next)
+        if (has_edges(r, n) && is_far(p, n)) return false;
     for (int i = 0; i < g->level_count; i++)
         if (!aoi_tiles_same(&g->levels[g->order[i]].map, p->from, p->to)) return false;
     return true;
@@ -280,21 +280,21 @@ static bool stays_near(const list_mover *p) {
 /* Moves the entries of near parts to `to`. */
 AOI_INLINE void move_near_parts(list_mover *p, int dims, const double *to) {
     aoi_list *g = p->g;
-    const aoi_world *w = p->world;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (has_edges(w, n) && (p->near || !is_far(p, n))) add_box(p, dims, n, to);
+    const aoi_records *r = p->records;
+    for (uint32_t n = r->entities[p->entity].nodes; n != AOI_NONE; n = r->nodes[n].next)
+        if (has_edges(r, n) && (p->near || !is_far(p, n))) add_box(p, dims, n, to);
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         if (p->near || aoi_tiles_same(&y->map, p->from, p->to)) add_point(p, dims, y, to);
-        if (!aoi_level_has_natives(y, y->nodes) && y->idle++ > w->entity_top)
-            p->world->untidy = true; /* keeping it has cost as much as moving all out of it */
+        if (!aoi_level_has_natives(y, y->nodes) && y->idle++ > r->entity_top)
+            p->records->untidy = true; /* keeping it has cost as much as moving all out of it */
     }
     run_entries(p);
 }
 
 static void move_near(list_mover *p, const double *to) {
     /* cppcheck-suppress ctuuninitvar ; the caller has set what is read */
-    if (p->world->dims == 2) move_near_parts(p, 2, to); /* compiled once for each number of axes */
+    if (p->records->dims == 2) move_near_parts(p, 2, to); /* compiled once for each number of axes */
     else move_near_parts(p, 3, to);
 }
 
@@ -303,20 +303,20 @@ static void move_near(list_mover *p, const double *to) {
 /* Reserves tiles for parts that change tiles, and a block for each entry that leaves its own. */
 static bool far_parts_ready(list_mover *p) {
     aoi_list *g = p->g;
-    const aoi_world *w = g->head.world;
+    const aoi_records *r = g->head.records;
     uint32_t blocks = g->leaving_count;
     double reach[3];
     if (p->failed) return false;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && !p->near; n = w->nodes[n].next) {
-        if (!has_edges(w, n) || !is_far(p, n)) continue;
-        aoi_list_reach(w, n, reach);
-        blocks += aoi_edge_count(w->dims);
-        if (!aoi_box_ready(g, g->levels + aoi_list_level(w->nodes + n), p->to, reach)) return false;
+    for (uint32_t n = r->entities[p->entity].nodes; n != AOI_NONE && !p->near; n = r->nodes[n].next) {
+        if (!has_edges(r, n) || !is_far(p, n)) continue;
+        aoi_list_reach(r, n, reach);
+        blocks += aoi_edge_count(r->dims);
+        if (!aoi_box_ready(g, g->levels + aoi_list_level(r->nodes + n), p->to, reach)) return false;
     }
     for (int i = 0; i < g->level_count && !p->near; i++) {
         aoi_level *y = g->levels + g->order[i];
         if (aoi_tiles_same(&y->map, p->from, p->to)) continue;
-        blocks += (uint32_t)w->dims;
+        blocks += (uint32_t)r->dims;
         if (!aoi_point_ready(g, y, p->to)) return false;
     }
     return !blocks || aoi_pool_reserve(aoi_list_memory(g), &g->lists.pool, blocks);
@@ -324,24 +324,24 @@ static bool far_parts_ready(list_mover *p) {
 
 static void move_far_box(list_mover *p, uint32_t node) {
     aoi_list *g = p->g;
-    aoi_level *y = g->levels + aoi_list_level(g->head.world->nodes + node);
+    aoi_level *y = g->levels + aoi_list_level(g->head.records->nodes + node);
     double reach[3];
-    aoi_list_reach(g->head.world, node, reach);
+    aoi_list_reach(g->head.records, node, reach);
     aoi_remove_box(g, y, node);
     aoi_insert_box(g, y, node, p->to, reach);
 }
 
 static void move_far_parts(list_mover *p) {
     aoi_list *g = p->g;
-    const aoi_world *w = g->head.world;
+    const aoi_records *r = g->head.records;
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         if (aoi_tiles_same(&y->map, p->from, p->to)) continue;
         aoi_remove_point(g, y, p->entity);
         aoi_insert_point(g, y, p->entity, p->to);
     }
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (has_edges(w, n) && is_far(p, n)) move_far_box(p, n);
+    for (uint32_t n = r->entities[p->entity].nodes; n != AOI_NONE; n = r->nodes[n].next)
+        if (has_edges(r, n) && is_far(p, n)) move_far_box(p, n);
 }
 
 /* ---- the move ---------------------------------------------------------------------------------------------------- */
@@ -358,18 +358,18 @@ static void rekey_leaving(aoi_list *g) {
 }
 
 int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to, bool propose) {
-    aoi_world *w = head->world;
+    aoi_records *r = head->records;
     aoi_list *g = (aoi_list *)(void *)head;
     list_mover p;
-    p.g = g, p.world = p.passed.world = w;
+    p.g = g, p.records = p.passed.records = r;
     p.entity = p.passed.entity = entity;
-    p.from = p.passed.from = w->entities[entity].pos;
+    p.from = p.passed.from = r->entities[entity].pos;
     p.to = p.passed.to = to;
     p.edges = p.count = p.passed.found = p.passed.count = 0;
     p.failed = false;
     p.near = stays_near(&p);
     p.places = !propose || !p.near;
-    if (propose && !p.near) aoi_grid_propose(w->grid, entity, to, true);
+    if (propose && !p.near) aoi_grid_propose(r->grid, entity, to, true);
     move_near(&p, to);
     if (!far_parts_ready(&p)) {
         g->leaving_count = 0;

@@ -9,14 +9,14 @@
 uint32_t aoi_tiles_make(aoi_memory *m, aoi_tile_map *t, int32_t tx, int32_t ty) {
     uint32_t i = aoi_tiles_find(t, tx, ty);
     if (i != AOI_NONE) return i;
-    if (!aoi_index_reserve(m, &t->index, t->index.count + (size_t)1)) return AOI_NONE;
+    if (!aoi_hash_index_reserve(m, &t->index, t->index.count + (size_t)1)) return AOI_NONE;
     if ((i = t->unused) != AOI_NONE) t->unused = t->tiles[i].entries;
     else if (AOI_GROW(m, t->tiles, t->cap, t->top + (size_t)1)) i = t->top++;
     else return AOI_NONE;
     aoi_tile *tile = t->tiles + i;
     *tile = (aoi_tile){.tx = tx, .ty = ty};
     for (int a = 0; a < 3; a++) tile->axis[a] = (aoi_block_list){AOI_NONE, AOI_NONE};
-    aoi_index_add(&t->index, aoi_cell_hash(tx, ty), i);
+    aoi_hash_index_add(&t->index, aoi_cell_hash(tx, ty), i);
     t->used++;
     t->empty++;
     return i;
@@ -34,7 +34,7 @@ void aoi_tiles_tidy(aoi_tile_map *t) {
     for (uint32_t i = 0; i < t->top; i++) {
         aoi_tile *tile = t->tiles + i;
         if (tile->entries || aoi_tiles_find(t, tile->tx, tile->ty) != i) continue;
-        aoi_index_remove(&t->index, aoi_cell_hash(tile->tx, tile->ty), i);
+        aoi_hash_index_remove(&t->index, aoi_cell_hash(tile->tx, tile->ty), i);
         tile->entries = t->unused;
         t->unused = i;
         t->used--;
@@ -44,7 +44,7 @@ void aoi_tiles_tidy(aoi_tile_map *t) {
 
 void aoi_tiles_close(aoi_memory *m, aoi_tile_map *t) {
     AOI_FREE(m, t->tiles, t->cap);
-    aoi_index_free(m, &t->index);
+    aoi_hash_index_free(m, &t->index);
     *t = (aoi_tile_map){0};
 }
 
@@ -90,7 +90,7 @@ bool aoi_point_ready(aoi_list *g, aoi_level *y, const double *at) {
 
 /* The place in this tile's list of an entity close by, near which the search begins, or AOI_NONE. */
 static uint32_t near_place(const aoi_list *g, const aoi_level *y, uint32_t tile, int axis, uint32_t entity) {
-    uint32_t other = aoi_grid_beside(g->head.world->grid, entity);
+    uint32_t other = aoi_grid_beside(g->head.records->grid, entity);
     if (other == AOI_NONE) return AOI_NONE;
     uint32_t place = aoi_point_places(y, aoi_list_dims(g), other)[axis];
     return place != AOI_NONE && aoi_block_of(&g->lists, place)->tile == tile ? place : AOI_NONE;
@@ -155,21 +155,21 @@ void aoi_level_drop(aoi_list *g, int i) {
 
 /* Adds all entities to a new level in the order of the map, so that searches in long lists begin close by. */
 static bool populate(aoi_list *g, aoi_level *y) {
-    aoi_world *w = g->head.world;
+    aoi_records *r = g->head.records;
     aoi_memory *m = aoi_list_memory(g);
-    size_t words = (size_t)w->entity_top * (size_t)w->dims;
+    size_t words = (size_t)r->entity_top * (size_t)r->dims;
     if (!AOI_GROW(m, y->point_places, y->place_cap, words)) return false;
     memset(y->point_places, 255, words * sizeof *y->point_places);
-    const aoi_spatial_hash *h = &g->head.world->grid->points;
+    const aoi_spatial_hash *h = &g->head.records->grid->points;
     for (uint32_t c = 0; c < h->top; c++) {
         if (!aoi_cell_exists(h->cells + c)) continue;
         for (uint32_t b = h->cells[c].head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next)
             for (uint32_t k = 0; k < h->buckets[b].count; k++) {
                 uint32_t e = h->buckets[b].ref[k];
-                if (!aoi_point_ready(g, y, w->entities[e].pos) ||
-                    !aoi_pool_reserve(m, &g->lists.pool, (uint32_t)w->dims))
+                if (!aoi_point_ready(g, y, r->entities[e].pos) ||
+                    !aoi_pool_reserve(m, &g->lists.pool, (uint32_t)r->dims))
                     return false;
-                aoi_insert_point(g, y, e, w->entities[e].pos);
+                aoi_insert_point(g, y, e, r->entities[e].pos);
             }
     }
     return true;
@@ -217,91 +217,11 @@ aoi_level *aoi_level_for(aoi_list *g, double reach) {
         aoi_level *y = g->levels + g->order[i];
         const aoi_tile_map *t = &y->map;
         if (t->side < side) continue;
-        double points = t->used && !isinf(t->side) ? (double)g->head.world->entity_count / t->used : INFINITY;
+        double points = t->used && !isinf(t->side) ? (double)g->head.records->entity_count / t->used : INFINITY;
         if (aoi_level_has_natives(y, y->nodes + 1))
             while (t->side > 4 * side && points * (side / t->side) * (side / t->side) < FEW_POINTS) side *= 4;
         if (t->side <= 4 * side || full) return y;
         break;
     }
     return make_level(g, g->level_count < AOI_MOST_LEVELS - 1 ? side : INFINITY);
-}
-
-/* ---- invariants -------------------------------------------------------------------------------------------------- */
-
-/* Whether the entry is in exactly the tiles of the span, with the key of this value. */
-static bool stands(aoi_list *g, const aoi_level *y, const aoi_span *s, int axis, uint32_t ref, double value) {
-    uint32_t level = (uint32_t)(y - g->levels);
-    for (int32_t ty = s->y0; ty <= s->y1; ty++)
-        for (int32_t tx = s->x0; tx <= s->x1; tx++) {
-            uint32_t place = *place_word(g, ref, level, axis, aoi_tiles_parity(axis, tx, ty));
-            if (place == AOI_NONE) return false;
-            aoi_block *b = aoi_block_of(&g->lists, place);
-            int k = (int)(place & AOI_PLACE_MASK), edges = aoi_block_cap(b) - (int)b->edges;
-            bool taken = aoi_ref_is_point(ref) ? k < (int)b->points : k >= edges && k < aoi_block_cap(b);
-            if (!taken || aoi_block_refs(b)[k] != ref || (int)b->axis != axis || b->level != level) return false;
-            const aoi_tile *t = y->map.tiles + b->tile;
-            if (t->tx != tx || t->ty != ty || b->base != aoi_tiles_base(&y->map, axis, tx, ty)) return false;
-            if (aoi_block_keys(b)[k] != aoi_block_key(b, value)) return false;
-        }
-    return true;
-}
-
-static const char *check_lists(aoi_list *g, const aoi_level *y, uint64_t *entries) {
-    for (uint32_t t = 0; t < y->map.top; t++) {
-        const aoi_tile *tile = y->map.tiles + t;
-        if (aoi_tiles_find(&y->map, tile->tx, tile->ty) != t) continue; /* unused */
-        uint32_t n = 0;
-        for (int a = 0; a < aoi_list_dims(g); a++) {
-            const char *wrong = aoi_block_check(&g->lists, tile->axis + a);
-            if (wrong) return wrong;
-            for (uint32_t i = tile->axis[a].head; i != AOI_NONE; i = aoi_block_at(&g->lists, i)->next)
-                n += (uint32_t)aoi_block_count(aoi_block_at(&g->lists, i));
-        }
-        if (n != tile->entries) return "a tile counts its entries wrongly";
-        *entries += n;
-    }
-    return NULL;
-}
-
-static const char *check_box(aoi_list *g, uint32_t node, uint64_t *expected, uint32_t *natives) {
-    const aoi_node_record *n = g->head.world->nodes + node;
-    const aoi_level *y = g->levels + aoi_list_level(n);
-    const double *p = g->head.world->entities[n->owner].pos;
-    double reach[3];
-    aoi_list_reach(g->head.world, node, reach);
-    aoi_span box = aoi_tiles_span_around(&y->map, p, reach[0], reach[1]);
-    aoi_bounds b = aoi_bounds_of(g->head.world, node);
-    *natives += aoi_level_is_native(g, y, fmax(reach[0], reach[1]));
-    if (!b.plain || b.idle) return "a node that is no plain box, or idle, has edges";
-    for (int a = 0; a < box_axes(g, reach); a++)
-        for (int side = AOI_LOW; side <= AOI_HIGH; side++) {
-            aoi_span s = aoi_tiles_span_of_edge(&box, a, side);
-            if (!stands(g, y, &s, a, aoi_ref_of(side, node), aoi_edge_at(p, reach, a, side)))
-                return "an edge is lost in the lists";
-            *expected += (uint64_t)(s.x1 - s.x0 + 1) * (uint64_t)(s.y1 - s.y0 + 1);
-        }
-    return NULL;
-}
-
-const char *aoi_levels_check(aoi_list *g) {
-    const aoi_world *w = g->head.world;
-    uint64_t entries = 0, expected = 0;
-    uint32_t natives = 0;
-    const char *wrong = NULL;
-    for (int i = 0; i < g->level_count && !wrong; i++) wrong = check_lists(g, g->levels + g->order[i], &entries);
-    for (uint32_t e = 0; e < w->entity_top && !wrong; e++)
-        for (int i = 0; i < g->level_count && aoi_is_live(w->entities[e].generation); i++) {
-            const aoi_level *y = g->levels + g->order[i];
-            aoi_span s = aoi_tiles_span(&y->map, w->entities[e].pos, w->entities[e].pos);
-            for (int a = 0; a < w->dims; a++, expected++)
-                if (!stands(g, y, &s, a, aoi_ref_of(AOI_POINT, e), w->entities[e].pos[a]))
-                    return "a point is lost in the lists";
-        }
-    for (uint32_t n = 0; n < w->node_top && !wrong; n++) {
-        const aoi_node_record *r = w->nodes + n;
-        if (aoi_is_live(r->generation) && r->part) wrong = check_box(g, n, &expected, &natives);
-    }
-    for (int i = 0; i < g->level_count; i++) natives -= g->levels[g->order[i]].natives;
-    if (!wrong && natives) wrong = "a level counts its natives wrongly";
-    return wrong || entries == expected ? wrong : "the lists hold entries that belong to nothing";
 }

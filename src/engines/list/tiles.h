@@ -31,7 +31,7 @@ typedef struct aoi_tile_map {
     double side, inverse;
     aoi_tile *tiles;
     uint32_t cap, top, unused, used, empty;
-    aoi_index index;
+    aoi_hash_index index;
 } aoi_tile_map;
 
 static inline int32_t aoi_tiles_number(const aoi_tile_map *t, double v) {
@@ -40,7 +40,7 @@ static inline int32_t aoi_tiles_number(const aoi_tile_map *t, double v) {
 
 static inline uint32_t aoi_tiles_find(const aoi_tile_map *t, int32_t tx, int32_t ty) {
     uint32_t hash = aoi_cell_hash(tx, ty), at = AOI_SEEK, i;
-    while ((i = aoi_index_next(&t->index, hash, &at)) != AOI_NONE)
+    while ((i = aoi_hash_index_next(&t->index, hash, &at)) != AOI_NONE)
         if (t->tiles[i].tx == tx && t->tiles[i].ty == ty) break;
     return i;
 }

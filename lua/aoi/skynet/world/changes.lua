@@ -33,7 +33,7 @@
 local directory = require "aoi.skynet.world.directory"
 local wire = require "aoi.skynet.wire"
 local members = require "aoi.skynet.world.members"
-local plain = require "aoi.skynet.world.plain"
+local plain = require "aoi.skynet.plain"
 local tiles = require "aoi.skynet.world.tiles"
 local wall_list = require "aoi.skynet.world.wall_list"
 local windows = require "aoi.skynet.world.windows"
@@ -295,10 +295,10 @@ function changes.notify_clients(self, epoch)
   while self.renewals[1] and self.renewals[1].at <= epoch do
     local one, places = table.remove(self.renewals, 1), {}
     for shard in pairs(one.moves) do places[shard] = changes.place(self, shard) end
-    local bytes = plain.write { lost = one.lost, places = places }
+    local bytes = plain.write { epoch = epoch, lost = one.lost, places = places }
     for number in pairs(self.clients) do
       if one.lost then self.restoring[number] = epoch end
-      self:post_to(number, wire.renewed(number, epoch, bytes))
+      self:post_to(number, wire.say(wire.RENEWED, number, bytes))
     end
     if one.lost then
       self.sent_lost = epoch

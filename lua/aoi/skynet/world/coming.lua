@@ -10,7 +10,6 @@
 --   entries                    rows for the directory of the exchanges (directory.lua)
 --   ending[number]             records of nodes that are removed: they still see until the epoch is applied
 
-local argument = require "aoi.skynet.argument"
 local directory = require "aoi.skynet.world.directory"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
@@ -94,15 +93,8 @@ return function(Shard)
     if ent.entry then ent.kind = kind else self.kinds[id] = kind end
   end
 
-  --- Raises where the entity can have no more nodes, as a HAND row counts them in 16 bits (epoch.lua).
-  function Shard.check_count(_, ent, id)
-    if (ent.node_count or 0) < 0xffff then return end
-    argument.fail(2, "add_node", 0, "entity %d has %d nodes, and can have no more", id, 0xffff)
-  end
-
   --- Returns the area as bytes.
   function Shard:put_node(rec, ent, area)
-    self:check_count(ent, rec.id)
     rec.area, rec.added = self:pack("add_node", area), true
     outlet.open_node(self, rec)
     if not ent.restored then self.added[#self.added + 1] = rec end
@@ -165,7 +157,8 @@ return function(Shard)
   --- Notifies another client that has added the node or view, and would bring it back after a death: it may be behind
   -- with events, or get none.
   function Shard:note_end(one, client)
-    if one.by ~= client then outlet.put(self, one.by, wire.lost_views(one.by, { one.id, one.handle }, true)) end
+    if one.by == client then return end
+    outlet.put(self, one.by, wire.say(wire.LOST_VIEWS, one.by, { one.id, one.handle, quiet = true }))
   end
 
   Shard.send = outlet.put

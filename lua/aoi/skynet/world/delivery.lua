@@ -47,7 +47,7 @@ local function deliver_messages(self, number, epoch, messages)
     else
       self.counters.missed = self.counters.missed + 1
       self.warn("broadcast", "service %s has fallen behind and misses a broadcast about entity %d",
-        self.name_of(client.address), (wire.read_broadcast(message)))
+        self.name_of(client.address), wire.read_broadcast(message).target)
     end
   end
   local list = messages.packets or {}
@@ -63,22 +63,19 @@ end
 -- The routes of an epoch go before its events. A client that is behind gets none: it finds owners by asking, and lives
 -- that others have ended go before its next events.
 local function post_routes(self, number, epoch, list, behind)
-  local client, rows = self.clients[number], {}
+  local client, rows = self.clients[number], { epoch = epoch }
+  local function put(...) table.move({ ... }, 1, 3, #rows + 1, rows) end
   for _, mail in ipairs(list) do
-    if mail.routes and not behind then
-      self:post_to(number, mail.routes)
-    elseif mail.routes then
-      local n = wire.read_routes(mail.routes, rows)
-      for i = 1, 3 * n, 3 do
-        if rows[i + 1] == wire.LEFT_WORLD then client.left[rows[i]] = rows[i + 2] end
-      end
+    local its = mail.routes or {}
+    for i = 1, #its, 3 do
+      if not behind then put(its[i], its[i + 1], its[i + 2]) end
+      if behind and its[i + 1] == wire.LEFT_WORLD then client.left[its[i]] = its[i + 2] end
     end
   end
-  if behind or next(client.left) == nil then return end
-  local left = {}
-  for id, life in pairs(client.left) do left[#left + 1] = wire.route(id, wire.LEFT_WORLD, life) end
+  if behind then return end
+  for id, life in pairs(client.left) do put(id, wire.LEFT_WORLD, life) end
   client.left = {}
-  self:post_to(number, wire.routes(number, epoch, left))
+  if rows[1] then self:post_to(number, wire.say(wire.ROUTES, number, rows)) end
 end
 
 local function deliver_events(self, number, epoch, list)

@@ -260,41 +260,17 @@ function director.propose(self, proposal, reply)
   director.send(self, proposal)
 end
 
---- The tiles, by number, become the shard's, a few per epoch. reply(epoch) is called when they are, after that epoch.
-function director.assign(self, list, shard, reply)
+local MOVES = {}
+
+-- A few tiles per epoch.
+function MOVES.assign(self, reply, x0, y0, x1, y1, shard)
+  local list = tiles.within(self.plan, x0, y0, x1, y1)
   if #list == 0 then return self:tick(reply) end
   for first = 1, #list, TILES do
     local rows = {}
     for i = first, math.min(first + TILES - 1, #list) do rows[#rows + 1] = string.pack("<I4I2", list[i], shard) end
     director.propose(self, { tiles = table.concat(rows) }, first + TILES > #list and reply or nil)
   end
-end
-
--- The first shard without tiles; nil: there is none.
-local function find_empty(self, owners)
-  local has_tiles = {}
-  for at = 1, #owners, 2 do has_tiles[string.unpack("<I2", owners, at)] = true end
-  for shard = 1, self.plan.shards do
-    if not has_tiles[shard] then return shard end
-  end
-end
-
-local MOVES = {}
-
-function MOVES.assign(self, reply, x0, y0, x1, y1, shard)
-  director.assign(self, tiles.within(self.plan, x0, y0, x1, y1), shard, reply)
-end
-
-function MOVES.merge(self, reply, shard, into)
-  director.assign(self, tiles.of(self.plan, self.map:owners(), shard), into, reply)
-end
-
-function MOVES.split(self, reply, shard, process)
-  local owners = self.map:owners()
-  local list, into = tiles.of(self.plan, owners, shard), find_empty(self, owners)
-  if not into then return reply(nil, "all shards have tiles: merge two, or give nodes more shards than regions") end
-  if process then director.propose(self, { host = { into, process } }) end
-  director.assign(self, tiles.half(self.plan, list), into, reply)
 end
 
 function MOVES.host(self, reply, shard, process) director.propose(self, { host = { shard, process } }, reply) end
@@ -313,7 +289,7 @@ function director.move(self, name, reply, ...)
   if not MOVES[name] or name == "walls" and not wall_list.is_proposal(self.walls_in, ...) then
     return reply(nil, ("bad request '%s'"):format(tostring(name)))
   end
-  local process = name == "host" and select(2, ...) or name == "drain" and (...) or name == "split" and select(2, ...)
+  local process = name == "host" and select(2, ...) or name == "drain" and (...)
   if process and not members.index_of(self.processes, process) then
     return reply(nil, ("there is no process '%s'"):format(process))
   end

@@ -11,8 +11,9 @@
 --
 --   claim (at the home) -> enter (at the holder) -> HOME of the owner -> ... HOME of each new owner -> HOME of the end
 --
--- A claim makes the id unique in the world before its entity enters. HOME rows (epoch.lua) of a life that is not the
--- one alive are late, and ignored. `commands` are requests of clients.
+-- A claim makes the id unique in the world before its entity enters. HOME rows (epoch.lua) of a life before the one
+-- alive are late, and ignored; a later life is of a claim that has died with the former home. `commands` are requests
+-- of clients.
 --
 -- A home may die. So each exchange has a copy of all entries, exchange.entries[id] = client << 32 | life, from the HOME
 -- rows of all shards, which go with each epoch to all processes, and a successor begins with its part of the copy. Only
@@ -47,12 +48,12 @@ end
 
 -- Whether an id without an entry may belong to an entity that a client has yet to restore.
 local function is_unknown(shard, id)
-  return shard.blank and not shard.life[id]
+  return shard.state == "blank" and not shard.life[id]
 end
 
 --- Whether a claim of these ids, which may be anything, must wait.
 function directory.is_unsure(shard, ids)
-  for _, id in ipairs(shard.blank and type(ids) == "table" and ids or {}) do
+  for _, id in ipairs(shard.state == "blank" and type(ids) == "table" and ids or {}) do
     if is_unknown(shard, id) then return true end
   end
   return false
@@ -149,14 +150,18 @@ end
 
 --- A HOME row, once the epoch has been applied.
 function directory.on_home(shard, home)
-  local id, replaced = home.id, shard.replaced[home.id]
-  if replaced and home.shard == 0 and home.life == replaced.life then shard.replaced[id] = nil end
-  if shard.life[id] ~= home.life and (shard.life[id] or home.shard == 0) then return end
+  local id, life, owner, client = string.unpack(epoch.ENTRY, home)
+  local replaced = shard.replaced[id]
+  if replaced and owner == 0 and life == replaced.life then shard.replaced[id] = nil end
+  local known = shard.life[id]
+  local later = known and followers.is_later(life, known)
+  if life ~= known and not later and (known or owner == 0) then return end
+  if later and shard.claims[id] then table.insert(shard.lost, { id = id, life = known, what = epoch.ENDED }) end
   shard.claims[id], shard.lost_ids[id] = nil, nil
-  if home.shard == 0 then
+  if owner == 0 then
     directory.drop(shard, id)
   else
-    shard.life[id], shard.holder[id], shard.client_of[id] = home.life, home.shard, home.client
+    shard.life[id], shard.holder[id], shard.client_of[id] = life, owner, client
   end
 end
 
@@ -164,7 +169,7 @@ end
 
 --- A row for the home of the id, which is put into the rows for the exchanges. owner: a shard; 0: the life has ended.
 function directory.note(shard, id, life, owner, client)
-  local row = epoch.home(id, life, owner, client)
+  local row = string.pack(epoch.ENTRY, id, life, owner, client)
   table.insert(shard.entries, row)
   return row
 end
@@ -195,7 +200,7 @@ function directory.entries_of(entries, number, shards)
   local rows = {}
   for id, entry in pairs(entries) do
     if world.home(id, shards) == number then
-      rows[#rows + 1] = epoch.home(id, entry & 0xffffffff, number, entry >> 32)
+      rows[#rows + 1] = string.pack(epoch.ENTRY, id, entry & 0xffffffff, number, entry >> 32)
     end
   end
   return table.concat(rows)

@@ -35,7 +35,7 @@ local function expire(shard, target, life)
 end
 
 local function put_row(shard, put, target, life, what)
-  put(directory.home(shard, target), epoch.WANT, epoch.want(target, life, shard.number, what))
+  put(directory.home(shard, target), epoch.WANT, { id = target, life = life, shard = shard.number, what = what })
 end
 
 --- Called when an epoch is closed: put(shard, tag, row).
@@ -54,7 +54,7 @@ end
 
 local function pass(shard, to, row, what)
   table.insert(shard.passing, to)
-  table.insert(shard.passing, epoch.want(row.id, row.life, row.shard, what))
+  table.insert(shard.passing, { id = row.id, life = row.life, shard = row.shard, what = what })
 end
 
 -- The shard to which a row is forwarded if its entity is not here; nil: there is none.
@@ -144,7 +144,7 @@ end
 -- Removes an unconfirmed ghost. One in the halo stays while entities of a dead shard may yet be restored: it may be
 -- one.
 local function leave(shard, id)
-  if (shard.waits or shard.fulls[1]) and is_near(shard, id) then return end
+  if (shard.state ~= "whole" or shard.ends) and is_near(shard, id) then return end
   shard.core:leave(id)
   targets.passed(shard, id)
 end

@@ -338,7 +338,7 @@ function CMD.around(_, x, y, ex, ey)
   return world.exchange.map:around(x, y, ex + e, ey + e)
 end
 
---- The grid of tiles, and their owners, for balance.lua.
+--- The grid of tiles, and their owners.
 function CMD.map() return changes.map(world.exchange) end
 
 function CMD.quit(source) world.exchange:leave(source) end

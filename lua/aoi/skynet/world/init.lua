@@ -46,6 +46,7 @@ end
 local function check_options(options)
   for name, value in pairs(options) do
     if not PLAN[name] then
+      if name == "riders" then fail "option 'riders' is of maps alone: no entity of a world is attached" end
       if not OPTIONS[name] then fail("unknown option '%s'", tostring(name)) end
       if type(value) ~= OPTIONS[name] then fail("bad value for option '%s' (%s expected)", name, OPTIONS[name]) end
     end
@@ -198,7 +199,6 @@ local function new_member(client, exchange, name, info)
       return ok and epoch, reason or "the world is closed"
     end,
     map_info = function() return skynet.call(exchange, "lua", "map") end,
-    sleep = function(seconds) skynet.sleep(math.ceil(100 * seconds)) end,
     quit = function()
       skynet.send(exchange, "lua", "quit")
       client.lost = true

@@ -1,6 +1,6 @@
 -- What an exchange waits for in the current epoch: for its info, and for clients (on_late), each time it is polled.
 
-local plain = require "aoi.skynet.world.plain"
+local plain = require "aoi.skynet.plain"
 local wire = require "aoi.skynet.wire"
 
 local late = {}
@@ -64,7 +64,7 @@ function late.notify(self)
   if whole == (self.late_sent or 0) then return end
   self.late_sent = whole
   local bytes = plain.write { late = whole > 0 and names or {}, seconds = whole }
-  for number in pairs(self.clients) do self:post_to(number, wire.renewed(number, self.epoch, bytes)) end
+  for number in pairs(self.clients) do self:post_to(number, wire.say(wire.RENEWED, number, bytes)) end
 end
 
 return late

@@ -13,14 +13,14 @@
 -- The first number is the phase; an area is packed, for a node with sight { area, linger }; bytes are a message of
 -- moves of a client. After the death of a shard a "leave" may name a former life of an id: the present one stays.
 
-local plain = require "aoi.skynet.world.plain"
+local plain = require "aoi.skynet.plain"
 
 local log = {}
 
 --- The requests that are logged: name -> number of arguments behind the entity.
 log.noted = {
   add_client = 2, set_client = 1, set_view = 2, remove_client = 0, resend = 0, pin = 1, unpin = 1, override = 3,
-  set_priority = 1, put = 2, touch = 0, set_extent = 1, set_layers = 1,
+  set_priority = 1, rank = 2, put = 2, touch = 0, set_extent = 1, set_layers = 1, set_team = 1,
 }
 
 --- A command of the closed epoch.

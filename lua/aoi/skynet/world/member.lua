@@ -44,7 +44,7 @@ local MOST_FLUSHES = 4 -- in one epoch: moves of later ones wait for its end
 -- in the rectangle around a place, may wait, too; send(shard, message) sends moves, nil if the world is gone;
 -- tick_epoch() waits, and returns the epoch; wait(f) calls f(wake) and waits until wake() is called; quit().
 -- Optional: together(calls), which calls all at once; world_info(); process_of, by shard; on_renewed(shard, place):
--- the shard has a successor; move_map(name, ...), as of director.move, and map_info() wait, too; sleep(seconds).
+-- the shard has a successor; move_map(name, ...), as of director.move, and map_info() wait, too.
 function Member.new(client, options)
   local self = setmetatable({
     epoch_seen = 0, epoch_received = 0, handle = 0, traits = {}, left = {}, left_count = 0, left_most = MOST_LEFT,
@@ -292,12 +292,13 @@ end
 local function enter_rows(self, rows, n, values, kind, done, row_of, more)
   local ok, lives, owners, stamps = claim_all(self, rows, n, values, row_of)
   if not ok then return false, lives end
-  local entered, reason = true, nil
+  local entered, reason, bits, traits = true, nil, nil, nil
   for shard, list in pairs(sort_rows(rows, n, values, function(id) return owners[id] end)) do
     if entered == true then
       local ids, its = {}, {}
       for i = 1, #list, values do ids[#ids + 1], its[#its + 1] = lives[list[i]], stamps[list[i]] end
-      entered, reason = self:ask_shard(shard, "enter", ids, kind, self:batch(), its, list, more)
+      entered, reason, bits, traits = self:ask_shard(shard, "enter", ids, kind, self:batch(), its, list, more,
+        row_of and "enter_many" or "enter")
     end
     if entered ~= true then release(self, list, values, lives) end
     if entered == "stale" then
@@ -308,7 +309,8 @@ local function enter_rows(self, rows, n, values, kind, done, row_of, more)
       for i = 1, #list, values do
         local z = values == 4 and list[i + 3] or nil
         self:end_life(list[i], self.answered_at) -- of the former life: the message that ends its nodes may be lost
-        self.outbox:keep(list[i], shard, lives[list[i]], kind, list[i + 1], list[i + 2], z)
+        self.outbox:keep(list[i], shard, lives[list[i]], bits, list[i + 1], list[i + 2], z)
+        self.traits[list[i]] = argument.copy(traits)
         done[#done + 1] = list[i]
       end
     end
@@ -316,18 +318,23 @@ local function enter_rows(self, rows, n, values, kind, done, row_of, more)
   return entered == true, reason
 end
 
+-- Argument n of the method of that name.
+local function kind_argument(kind, n, name)
+  if type(kind) == "table" then return argument.copy(kind) end
+  return kind == nil and 1 or argument.integer(kind, n, name, 0)
+end
+
 local function enter_one(self, more, id, ...)
   local d = self.dimensions
   local kind = select(d + 1, ...)
   argument.place(d, 2, "enter", ...)
-  kind = kind == nil and 1 or argument.integer(kind, d + 2, "enter", 0)
   for i = d + 2, select("#", ...) do
     local extra = select(i, ...)
     if extra ~= nil then
       argument.fail(i + 1, "enter", 0, "nothing expected in %d dimensions, got %s", d, type(extra))
     end
   end
-  return enter_rows(self, { id, ... }, 1, d + 1, kind, {}, nil, more)
+  return enter_rows(self, { id, ... }, 1, d + 1, kind_argument(kind, d + 2, "enter"), {}, nil, more)
 end
 
 function requests.enter(self, ...)
@@ -360,7 +367,7 @@ function requests.enter_many(self, rows, given, ...)
     argument.fail(2, "enter_many", 0, "the array has %d rows, and the kind comes third: with it n may be less",
       #rows // values)
   end
-  kind = kind == nil and 1 or argument.integer(kind, 3, "enter_many", 0)
+  kind = kind_argument(kind, 3, "enter_many")
   local done, row_of = {}, rows_by_id(rows, n, values)
   local ok, reason = enter_rows(self, rows, n, values, kind, done, row_of)
   for i = 1, ok and 0 or #done do requests.leave(self, done[i]) end
@@ -394,6 +401,15 @@ function requests.leave(self, id, reason)
 end
 
 -- Moving ------------------------------------------------------------------------------------------------------------
+
+--- A move of an entity that is there: in a world none crosses anything.
+function requests.jump(self, id, ...)
+  argument.place(self.dimensions, 2, "jump", ...)
+  argument.nothing(self.dimensions + 2, "jump", 0, select(self.dimensions + 1, ...))
+  local ok, reason = self:ask_owner("jump", id)
+  if ok then self:move(id, ...) end
+  return methods.done(ok, reason)
+end
 
 --- rows: id, x, y [, z], ...: as many calls of `move`.
 function requests.move_many(self, rows, n, bad)
@@ -450,8 +466,8 @@ function Member:tick()
   return after - before
 end
 
---- Shards have successors from that epoch on; bytes: of RENEWED in wire.lua.
-function Member:take_renewed(epoch, bytes) return restore.renewed(self, epoch, bytes) end
+--- A message RENEWED.
+Member.take_renewed = restore.renewed
 
 --- A message TAKEN: as taking.taken. The events that end nodes are lost where a shard has died, so they are asked for.
 function Member:taken(...)
@@ -481,11 +497,11 @@ function Member:refuse(ids, epoch)
   self.client:report_refused(self, ids, #ids)
 end
 
---- list: n rows of an entity, the shard that owns it from that epoch on, and a life; shard 0: a move was refused.
-function Member:take_routes(list, n, epoch)
-  local refused = {}
+--- list: rows of an entity, the shard that owns it from epoch `list.epoch` on, and a life; shard 0: a move was refused.
+function Member:take_routes(list)
+  local refused, epoch = {}, list.epoch or 0
   self.epoch_received = math.max(self.epoch_received, epoch) -- requests wait for epoch_seen, which shards have answered
-  for i = 1, 3 * n, 3 do
+  for i = 1, #list, 3 do
     local id, shard = list[i], list[i + 1]
     if shard == outlet.LEFT then -- this client may have entered another life since
       if self.outbox:owns(id) == list[i + 2] then taking.forget(self, id) end

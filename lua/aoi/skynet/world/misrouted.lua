@@ -6,7 +6,6 @@
 --   shard.forward      { shard, ROWS row } for the coming epoch; forwarding[id]: that shard
 
 local directory = require "aoi.skynet.world.directory"
-local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
 local windows = require "aoi.skynet.world.windows"
@@ -76,7 +75,8 @@ local function on_misrouted(self, client, batch, hops, id, x, y, z)
     return refuse(self, client, id)
   end
   if is_owner then outlet.note(self, client, id, to) end
-  self.forward[#self.forward + 1] = { to, epoch.row(self.dimensions, id, client, batch, hops + 1, x, y, z) }
+  local row = { id = id, client = client, batch = batch, hops = hops + 1, x = x, y = y, z = z }
+  self.forward[#self.forward + 1] = { to, row }
   self.forwarding[id] = to
   followers.note(self, client, batch, id, to)
 end

@@ -1,11 +1,10 @@
 -- Methods of a world that move tiles, shards and processes while it runs: clients ask the exchange (director.move).
 
 local argument = require "aoi.skynet.argument"
-local balance = require "aoi.skynet.world.balance"
 local methods = require "aoi.skynet.methods"
 
 -- The type of each argument: n: a number, s: a shard, p: the name of a process.
-local METHODS = { assign = "nnnns", merge = "ss", split = "sp", host = "sp", drain = "p" }
+local METHODS = { assign = "nnnns", host = "sp", drain = "p" }
 
 local CHECKS = {}
 
@@ -21,26 +20,22 @@ function CHECKS.s(self, value, i, name)
 end
 
 function CHECKS.p(_, value, i, name)
-  if value == nil and name == "split" or type(value) == "string" then return value end
+  if type(value) == "string" then return value end
   argument.fail(i, name, 0, "name of a process expected, got %s", value == nil and "no value" or type(value))
-end
-
-local function start_balance(self, f, seconds)
-  if f and type(f) ~= "function" then argument.fail(1, "balance", 0, "function expected, got %s", type(f)) end
-  seconds = seconds == nil and balance.INTERVAL or seconds
-  argument.finite(seconds, 2, "balance")
-  if seconds <= 0 then argument.fail(2, "balance", 0, "seconds above 0 expected, got %s", seconds) end
-  if seconds > argument.MOST_SECONDS then
-    argument.fail(2, "balance", 0, "at most %d seconds expected, got %s", argument.MOST_SECONDS, seconds)
-  end
-  if self.closed then error(self:closed_text(), 0) end
-  balance.start(self, f, seconds)
 end
 
 --- member: the class; requests: as in member.lua. Each method waits until it is done, and returns the epoch.
 return function(member, requests)
-  --- Every so many seconds f(info) returns a list of what `assign` takes; nil: balance.even; false: no more.
-  function member.balance(self, ...) return methods.results(pcall(start_balance, self, ...)) end
+  --- The grid of tiles: side, column and row of the first tile, how many columns and rows, and `owners`, the shard of
+  -- each tile, row by row.
+  function member.tiles(self)
+    self:check_open()
+    local plan, owners = self.map_info(), {}
+    for i = 1, plan.columns * plan.rows do owners[i] = string.unpack("<I2", plan.owners, 2 * i - 1) end
+    return { tile = plan.tile, column = plan.column, row = plan.row, columns = plan.columns, rows = plan.rows,
+             owners = owners }
+  end
+
   for name, kinds in pairs(METHODS) do
     requests[name] = function(self, ...)
       local list = { ... }
@@ -54,5 +49,5 @@ return function(member, requests)
     end
     argument.limit(member, { [name] = #kinds })
   end
-  argument.limit(member, { balance = 2 })
+  argument.limit(member, { tiles = 0 })
 end

@@ -2,7 +2,7 @@
 -- end. The exchange of each client joins the mail of all shards for the epoch and applies the window (delivery.lua).
 --
 --   shard.clients[number]   slot, link: keys of the client in the post, once it has had a node here
---   shard.mail[client]      routes: of entities, and refusals, delivered before the events of the epoch; ended: groups
+--   shard.mail[client]      routes: rows of ROUTES, delivered before the events of the epoch; ended: groups
 --                           of nodes that end; messages: delivered behind the events; messages.packets: a flat list id,
 --                           bytes for client views; from drain on events: a message, and ends: the length of its head
 --                           and the nodes in it that end
@@ -25,7 +25,8 @@ function outlet.post() return wire.post(NO_LIMIT, NO_LIMIT) end
 
 --- shard: the new owner of the entity; 0: a move was refused; LEFT: another client has made that life leave.
 function outlet.note(self, client, id, shard, life)
-  table.insert(of(of(self.mail, client), "routes"), wire.route(id, shard, life))
+  local routes = of(of(self.mail, client), "routes")
+  table.move({ id, shard, life or 0 }, 1, 3, #routes + 1, routes)
 end
 
 --- The message is delivered behind the events of the coming epoch.
@@ -58,11 +59,13 @@ function outlet.end_node(self, client, handle, seen, width)
   its.ended = (its.ended or "") .. group
 end
 
---- Returns the mail of an epoch by client, with `routes` as one message, and the number of events.
+--- Returns the mail of an epoch by client, and the number of events.
 function outlet.drain(self, number)
   local mail = self.mail
   self.mail = {}
-  for client, its in pairs(mail) do its.routes = its.routes and wire.routes(client, number, its.routes) end
+  for _, its in pairs(mail) do
+    if its.routes then its.routes.epoch = number end
+  end
   local events = self.post:collect(self.core, self.sight)
   self.post:send(function(client, message, ends)
     local its = of(mail, client)

@@ -40,29 +40,32 @@ end
 
 --- Entities enter. Their ids have been claimed, with these lives and stamps; their coordinates have been checked. rows:
 -- id, x, y [, z] of each. batch: the client's last batch of moves: moves up to that one are of a former life. more:
--- where only one entity enters, its nodes and its view: lists of arguments of add_node and add_client. Returns a list
--- of the nodes' areas.
-function commands.enter(shard, client, lives, kind, batch, stamps, rows, more)
-  local values = shard.dimensions + 1
+-- where only one entity enters, its nodes and its view: lists of arguments of add_node and add_client. name, kind: as
+-- of traits.of_kind. Returns a list of the nodes' areas, and what that returns.
+function commands.enter(shard, client, lives, kind, batch, stamps, rows, more, name)
+  local all
+  local values, blank = shard.dimensions + 1, shard.state == "blank"
   for i = 1, #lives do
     local id = rows[(i - 1) * values + 1]
     if not directory.is_good(shard, id, stamps[i]) then error({ id = id, stale = true }, 0) end
     if shard.ents[id] then error({ id = id, taken = true }, 0) end
   end
+  kind, all = traits.of_kind(shard, name, kind)
   for i = 1, #lives do
     local id, x, y, z = table.unpack(rows, (i - 1) * values + 1, i * values)
-    clients.own(shard, id, { life = lives[i], client = client, kind = kind, restored = shard.blank or nil,
+    clients.own(shard, id, { life = lives[i], client = client, kind = kind, restored = blank or nil,
                              entry = { x = x, y = y, z = z, client = client, batch = batch } })
     shard.sent_on[id] = nil
-    if shard.blank then -- there are no ghosts yet: the entity waits with those that are restored
+    if blank then -- there are no ghosts yet: the entity waits with those that are restored
       shard.restored[id] = true
     else
       shard.enters[#shard.enters + 1] = id
     end
+    if all then traits.begin(shard, id, all) end
   end
   local answers = more and any.helpers.add_all(shard, client, rows[1], more)
   log_view(shard, rows[1], more)
-  return answers
+  return answers, kind, all
 end
 
 --- Returns the area of the node as bytes, and the life of the entity.
@@ -127,7 +130,9 @@ function commands.keep(shard, client, id, life, barred)
   if ent.client ~= client and last >= taking.last(barred) then return last end
   for former, number in pairs(barred) do shard:bar(id, ent, former, number) end
   any.take_over(shard, client, id)
-  for former, number in pairs(ent.barred) do shard:send(former, wire.taken(former, id, life, number)) end
+  for former, number in pairs(ent.barred) do
+    shard:send(former, wire.say(wire.TAKEN, former, { id, life, number }))
+  end
   return false, argument.copy(ent.barred)
 end
 
@@ -143,9 +148,22 @@ function commands.unpin(shard, client, id, target)
   targets.unpin(shard, any.helpers.view(shard, client, id, "unpin"), target)
 end
 
+--- At the owner of the client view: the priority of a target, p: false: that for all. life: of the target.
+function commands.rank(shard, client, id, target, p, life)
+  shard:entity(client, id)
+  local view = shard.views[id] or fail(3, "set_priority", "entity %d is no client", id)
+  if shard:is_barred(client, id) then fail(3, "set_priority", "%s", any.helpers.taken_text(shard, id)) end
+  local _, sync = views.scratch(shard)
+  target, life = argument.integer(target, 1, "set_priority", 0), argument.integer(life, 1, "set_priority", 0)
+  if p then methods.answered(methods.invoke(sync, "set_priority", 1, p)) end
+  targets.rank(shard, view, target, p or nil, life)
+end
+
 -- Traits ------------------------------------------------------------------------------------------------------------
 
-for name, trait in pairs { set_extent = "extent", set_layers = "layers", set_priority = "priority", put = "fields" } do
+for name, trait in pairs {
+  set_extent = "extent", set_layers = "layers", set_priority = "priority", set_team = "team", put = "fields",
+} do
   commands[name] = function(shard, client, id, ...)
     shard:entity(client, id)
     traits.set(shard, id, trait, ...)
@@ -196,6 +214,9 @@ function commands.kind(shard, client, id)
   if ent.entry then return ent.kind end
   return shard.kinds[id] or shard.core:kind(id)
 end
+
+--- Whether this client may move the entity, which is a message of its own.
+function commands.jump(shard, client, id) shard:entity(client, id) end
 
 function commands.has(shard, client, id)
   shard:entity(client, id)

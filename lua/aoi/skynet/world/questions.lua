@@ -162,10 +162,13 @@ local function real(value) return value + 0.0 end
 local function extent(area)
   if type(area) ~= "table" then return real(area) end
   local most = real(area.radius or 0)
-  for _, list in ipairs { area.extents or {}, area.points or {} } do
+  local lists = { area.extents or {}, area.points or {}, table.unpack(area.rings or {}) }
+  for _, list in ipairs(lists) do
     for _, v in ipairs(list) do most = math.max(most, math.abs(real(v))) end
   end
-  return math.max(most + (area.margin or 0), real(area.keep or 0))
+  local beside = 0.0
+  for _, v in ipairs(area.offset or {}) do beside = math.max(beside, math.abs(real(v))) end
+  return math.max(most + (area.margin or 0), real(area.keep or 0)) + beside
 end
 
 -- The same; 0 for an invalid area, as the shards there report what is wrong with it.

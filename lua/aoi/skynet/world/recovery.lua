@@ -9,13 +9,24 @@
 --   close(R)    each shard names its entities to their audiences (NEAR); ghosts become unconfirmed until their owners
 --               name them; all restored entities enter in this epoch, so that nodes find all targets that they saw
 --   later       entities that are restored late enter at once; LOST rows remove unconfirmed ghosts of them elsewhere
---   E + grace   lost ids are dropped, and ghosts that are still unconfirmed leave
+--   E + grace   lost ids are dropped, and ghosts that are still unconfirmed leave; if more has
+--               been lost before, they wait for the last grace: what a shard has restored may have died with it, too
 --
 --   shard.terms[s]       the term of each shard that has had a successor
---   shard.ready          E of this instance
---   shard.blank          true until that R, if the former instance had died by E
---   shard.renewed        the last E; shard.waits: whether its R has yet to come
---   shard.full           the last R; shard.fulls: the R with grace left: { R, ends = E + grace }
+--   shard.state, what this instance has:
+--
+--     whole   --E--> waits --close(R)--> whole                 another shard has died
+--     (start) --E--> blank --close(R)--> filling --apply(R)--> whole
+--                      ^-----------------'                     the former instance has died: there are no ghosts yet;
+--                                                              back: a shard has died before it has closed R
+--     (start) --E--> whole                                     the former instance hands over, or the world begins
+--     (start) --E--> blank                                     the former instance, which is blank, hands over what has
+--                                                              been restored: the leader moves a shard as soon as it
+--                                                              has closed R, and may learn later that no R was that
+--
+--   shard.ready          E of this instance: before it has no part in any epoch (`is_absent`)
+--   shard.renewed        the last E with a loss
+--   shard.full           the last R; shard.ends: E + grace of it, until then
 --   shard.restored      set of ids of restored entities that wait for R: ents[id].restored; their nodes have `seen`
 --   shard.lost_ids[id]    the epoch in which a life of the directory here was found lost
 --   shard.superseded[id] a life that has ended: it must not be restored any more
@@ -25,7 +36,6 @@
 
 local clients = require "aoi.skynet.clients"
 local commands = require "aoi.skynet.commands"
-local core = require "aoi.skynet.native" "world"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local directory = require "aoi.skynet.world.directory"
@@ -35,7 +45,6 @@ local outlet = require "aoi.skynet.world.outlet"
 local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
 local wall_list = require "aoi.skynet.world.wall_list"
-local walls = require "aoi.skynet.walls"
 
 local recovery = { commands = {} }
 local CMD = recovery.commands
@@ -47,11 +56,16 @@ function recovery.is_absent(self) return self.applied < self.ready end
 -- process has died before it had sent them to all. begins_empty: the instance begins, and its former one has died
 -- without a hand-over (changes.lua). partial: a shard has died before it has closed this epoch: it has not named its
 -- entities, so that this is no R for a blank instance; the next one is ordered for that death.
-function recovery.begin(self, unsure, begins_empty, partial)
+function recovery.begin(self, parts, unsure, begins_empty, partial)
   self.unsure = unsure
-  if self.blank and partial and self.full == self.applied + 1 then self.waits, self.full = true, nil end
-  if begins_empty then self.blank, self.waits = true, true end
+  if begins_empty or partial and self.state == "filling" then self.state = "blank" end
+  epoch.each_row(parts, epoch.HAND, function(_, hand)
+    if hand.waits then self.state = "blank" end
+  end)
 end
+
+--- Whether there are no ghosts yet.
+function recovery.has_no_ghosts(self) return self.state == "blank" or self.state == "filling" end
 
 -- Restored entities -------------------------------------------------------------------------------------------------
 
@@ -111,7 +125,7 @@ end
 function recovery.put_lost(self, put)
   for _, lost in ipairs(self.lost) do
     if lost.what == epoch.ENDED then note_end(self, lost.id, lost.life) end
-    local row = epoch.lost(lost.id, lost.life, lost.what)
+    local row = { id = lost.id, life = lost.life, what = lost.what }
     for shard = lost.to or 1, lost.to or self.plan.shards do put(shard, epoch.LOST, row) end
   end
   self.lost = {}
@@ -131,9 +145,9 @@ end
 -- R: clients have restored what was lost by the epoch `renewed`, an E.
 local function resume(self, renewed)
   if renewed < self.renewed then return end -- more has been lost since: a later R is ordered
-  self.waits, self.full = false, self.applied + 1
-  self.fulls[#self.fulls + 1] = { self.full, ends = renewed + self.grace }
-  self.router:announce_all()
+  self.state = self.state == "blank" and "filling" or "whole"
+  self.full, self.ends = self.applied + 1, renewed + self.grace
+  self.router:announce_all(true)
 end
 
 --- Called when an epoch is closed, with the change (changes.lua) that is dated `at`: for this epoch, or for an earlier
@@ -149,7 +163,9 @@ function recovery.change(self, change, at)
   end
   if change.tiles or mine then self.router:remap(self.retired) end
   if at < self.ready then return end
-  if change.lost then self.renewed, self.waits = self.applied + 1, true end
+  if change.lost then
+    self.renewed, self.state = self.applied + 1, recovery.has_no_ghosts(self) and "blank" or "waits"
+  end
   if change.moves or change.lost or change.join then self.names = self.applied + 1 end
   if change.moves and not change.lost then self.router:announce_all() end -- new instances have no ghosts
   if change.resume then resume(self, change.resume) end
@@ -177,7 +193,10 @@ end
 function recovery.refill(self, parts)
   if self.renewed ~= self.applied and self.ready ~= self.applied then return end
   local named = {}
-  epoch.each_row(parts, epoch.HOME, function(_, home) named[home.id] = true end)
+  epoch.each_row(parts, epoch.HOME, function(_, home)
+    local id, life = string.unpack(epoch.ENTRY, home)
+    named[id] = named[id] or life == self.life[id]
+  end)
   for id in pairs(self.life) do
     if not named[id] and not directory.is_claimed(self, id) then
       self.lost_ids[id] = self.lost_ids[id] or self.applied
@@ -227,13 +246,11 @@ function recovery.expire(self)
   end
 end
 
---- Phase 1, once the grace of an R is over: ghosts leave that have been unconfirmed since.
+--- Phase 1, once the grace of the last R is over: ghosts leave that have been unconfirmed since.
 function recovery.drop_unconfirmed(self)
-  local first = self.fulls[1]
-  if not first or self.closed < first.ends then return end
-  table.remove(self.fulls, 1)
-  if not self.fulls[1] then self.superseded = {} end
-  local list, n = self.router:ids("unconfirmed", first[1])
+  if self.state ~= "whole" or not self.ends or self.closed < self.ends then return end
+  self.ends, self.superseded = nil, {}
+  local list, n = self.router:ids("unconfirmed", self.full)
   for i = 1, n do self.core:leave(list[i]) end
 end
 
@@ -262,12 +279,6 @@ local function is_claimer(self, id, client) return self.claims[id] and self.clai
 -- Whether the id has no owner, and no client may still enter it.
 local function is_lost(self, id)
   return not directory.is_claimed(self, id) and (self.lost_ids[id] or self.claims[id])
-end
-
-local function check_node(self, n)
-  local ok, reason = core.check_area(n.area, self.dimensions)
-  if not ok then error(reason, 0) end
-  walls.check_node(self, n)
 end
 
 -- since: the epoch of a node or view of this client, which another client's take-over in that epoch or later has ended.
@@ -313,9 +324,6 @@ end
 -- here now; false: its claim is void, and must be made again; "ended": its life has ended.
 function CMD.restore(self, client, list)
   local taken = {}
-  for _, entity in ipairs(list) do
-    for _, n in ipairs(entity.nodes) do check_node(self, n) end
-  end
   for i, entity in ipairs(list) do
     entity.client = client
     for _, n in ipairs(entity.nodes) do n.by = client end
@@ -337,13 +345,11 @@ end
 --- Restores a node of this client on an entity of another client, unless the node is there.
 function CMD.restore_node(self, client, id, n)
   local ent = self:entity(client, id)
-  check_node(self, n)
   local rec = ent.nodes and ent.nodes[n.node]
   if rec and rec.by == client and rec.handle == n.handle then return end
   if ent.life ~= n.life then error(("entity %d is another one"):format(id), 0) end
   if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
   check_taken(ent, client, id, n.since)
-  self:check_count(ent, id)
   n.by = client
   recovery.take_node(self, ent, id, n)
   if not ent.restored then self.added[#self.added + 1] = n end

@@ -16,13 +16,13 @@
 --   record.area           of each node of this client, packed; since, ends: the epochs with which it begins and ends
 --   record.saw            what the node saw in a snapshot, and the handlers have yet to receive: bytes, width, states
 --   record.to             the client that receives the events of a node that this client has added for it
---   member.views[id]      client views: { area, options, client, fd, life of the entity, since, pins: lives by target }
+--   member.views[id]      client views: { area, options, client, fd, life of the entity, since, pins: lives by target;
+--                         priorities: as of targets.lua }
 --   member.traits[id]     of its entities: traits.lua; barred[id]: taking.lua
 
 local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.native" "world"
 local failures = require "aoi.skynet.failures"
-local plain = require "aoi.skynet.world.plain"
 local sorted_keys = require "aoi.sorted_keys"
 local taking = require "aoi.skynet.world.taking"
 local windows = require "aoi.skynet.world.windows"
@@ -76,7 +76,8 @@ local function view_of(self, id, life)
   local view = self.views[id]
   if not view or life and life ~= view.life then return nil end
   return { area = view.area, options = view.options, client = view.client or self.number, fd = view.fd,
-           life = view.life, since = view.since, pins = argument.copy(view.pins), handle = view.handle }
+           life = view.life, since = view.since, pins = argument.copy(view.pins), handle = view.handle,
+           ranks = next(view.priorities) and { id = id, priorities = argument.copy(view.priorities) } or nil }
 end
 
 -- Whether the node has been added and has not ended.
@@ -292,7 +293,7 @@ local function end_unreceived(self)
     if ok and receiver then
       one.client = receiver
     else
-      self.client:receive(wire.lost_views(self.number, { id, node }))
+      self.client:receive(wire.say(wire.LOST_VIEWS, self.number, { id, node }))
     end
   end
   for _, record in ipairs(all_nodes(self)) do
@@ -344,13 +345,11 @@ local function run_or_end(self)
   self.quit()
 end
 
---- A message RENEWED (wire.lua): from that epoch on shards have successors; the mail of that epoch has come before.
-function restore.renewed(self, epoch, bytes)
-  local change, reason = plain.read(bytes)
-  if not change then return nil, reason end
+--- A message RENEWED: from the epoch of the change on shards have successors; the mail of that epoch has come before.
+function restore.renewed(self, change)
   if change.late then
     if self.late_handler then failures.run(self.client, self, self.late_handler, change.late, change.seconds) end
-    return true
+    return
   end
   for shard, place in pairs(change.places) do
     self.terms[shard] = place.term
@@ -358,16 +357,15 @@ function restore.renewed(self, epoch, bytes)
   end
   restore.wake(self)
   if not change.lost then
-    self.epoch_seen = math.max(self.epoch_seen, epoch + windows.FORWARDS)
-    return true
+    self.epoch_seen = math.max(self.epoch_seen, change.epoch + windows.FORWARDS)
+    return
   end
   local begun = self.renewed ~= nil
-  self.renewed, self.renewed_at = "again", epoch
+  self.renewed, self.renewed_at = "again", change.epoch
   for _, record in pairs(self.records) do
     if record.area then self.client.inbox:since(record.handle, 0xffffffff) end
   end
   if not begun then self.client.fork(function() run_or_end(self) end) end
-  return true
 end
 
 return restore

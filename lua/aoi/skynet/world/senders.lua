@@ -10,9 +10,11 @@ function senders.admit(shard, numbers)
   for address, number in pairs(numbers) do shard.number_of[address], shard.address_of[number] = number, address end
 end
 
+--- The service at its address may have opened the world again, as another number, before the shard hears of this end.
 function senders.forget(shard, number)
   local address = shard.address_of[number]
-  if address then shard.number_of[address], shard.address_of[number] = nil, nil end
+  shard.address_of[number] = nil
+  if address and shard.number_of[address] == number then shard.number_of[address] = nil end
 end
 
 --- The number of the client at that address, 0 if there is none: no client has that one.

@@ -64,7 +64,7 @@ function Shard.new(options)
     name = options.name, number = options.number, plan = options.plan, dimensions = options.dimensions or 2, map = map,
     core = space, router = world.router(space, map, options.number, (options.epoch or 0) + 1),
     term = options.term or 0, terms = options.terms or {}, ready = options.term and options.epoch + 1 or 0,
-    grace = options.grace or 100, renewed = 0, blank = options.lost, waits = options.lost, fulls = {},
+    grace = options.grace or 100, renewed = 0, state = options.lost and "blank" or "whole",
     restored = {}, lost_ids = {}, replaced = {}, revived = {}, ended = {}, superseded = {}, lost = {},
     post = outlet.post(), clients = {}, mail = {},
     targets = {}, overriding = {}, asked = {}, asking = {}, passing = {}, expired = {},
@@ -214,8 +214,8 @@ end
 
 local function is_own(self, owner) return owner == self.number and not self.retired end
 
--- Hands an entity over to a shard: to this one, if the entity is restored here. hand: the fields of the HAND row that
--- describe the entity itself. Its nodes report nothing here from now on. Returns their numbers in the core.
+-- Hands an entity over to a shard: to this one, if the entity is restored here. hand: a HAND row without what is on the
+-- entity. Its nodes report nothing here from now on. Returns their numbers in the core.
 local function give(self, lists, hand, shard)
   local id, numbers = hand.id
   local ent = self.ents[id]
@@ -231,7 +231,7 @@ local function give(self, lists, hand, shard)
     clients.forget_node(self, ent, rec)
   end
   hand.barred, hand.view, hand.traits = ent.barred, views.export(self, id), self.traits[id]
-  put_row(lists, shard, epoch.HAND, epoch.hand(hand, self.dimensions))
+  put_row(lists, shard, epoch.HAND, hand)
   notify_home(self, lists, id, hand.life, shard)
   clients.disown(self, id)
   if is_own(self, shard) then return numbers end
@@ -245,7 +245,7 @@ local function hand_over(self, lists, id, shard, x, y, z)
   targets.mark(self, id) -- before it is handed over
   local stays, kind, life, follows = self.router:hand(id, shard, x, y, z)
   local numbers = give(self, lists, { id = id, life = life, kind = self.kinds[id] or kind, client = client,
-                                      movers = movers, x = x, y = y, z = z, follows = follows }, shard)
+                                      movers = movers, x = x, y = y, z = z, follows = follows, enters = false }, shard)
   if movers[1] ~= 0 and movers[1] ~= client then outlet.note(self, movers[1], id, shard) end
   self.given[#self.given + 1] = { id = id, stays = stays, numbers = numbers, x = x, y = y, z = z }
 end
@@ -266,7 +266,7 @@ end
 local function hand_of(self, id, ent)
   local at = ent.entry
   self.newcomers[id] = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
-                         movers = { at.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z }
+                         movers = { at.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z, enters = false }
   return self.newcomers[id]
 end
 
@@ -274,6 +274,14 @@ local function enter_restored(self, lists, id, ent)
   if self.log then log.restored(self, id, ent) end
   local owner = recovery.enter(self, id, ent)
   give(self, lists, hand_of(self, id, ent), owner)
+end
+
+-- This instance is retired before R: the next one goes on waiting for it, with all that has been restored here.
+local function hand_on_restored(self, lists, id, ent)
+  local hand = hand_of(self, id, ent)
+  hand.waits, self.traits[id], self.trait_changes[id] = true, self.trait_changes[id], nil
+  give(self, lists, hand, self.number)
+  self.traits[id] = nil
 end
 
 -- If moves have taken the entity into another region since it was accepted, it is handed over as it enters.
@@ -337,8 +345,10 @@ function Shard:close(number)
     local ent = self.ents[id]
     if ent and ent.entry and not ent.restored then enter(self, lists, id, ent) end
   end
-  for id in pairs(self.waits and {} or self.restored) do
-    if self.ents[id] and self.ents[id].restored then enter_restored(self, lists, id, self.ents[id]) end
+  local must_wait = self.state == "waits" or self.state == "blank"
+  for id in pairs(must_wait and not self.retired and {} or self.restored) do
+    local ent = self.ents[id]
+    if ent and ent.restored then (must_wait and hand_on_restored or enter_restored)(self, lists, id, ent) end
     self.restored[id] = nil
   end
   local function put(...) put_row(lists, ...) end
@@ -352,7 +362,7 @@ function Shard:close(number)
   if self.log then log.moves(self) end
   local parts = {}
   for shard = 1, self.plan.shards do
-    local part = epoch.part(router:part(shard), lists[shard], self.dimensions)
+    local part = epoch.part(router:part(shard), lists[shard])
     if part then
       parts[shard] = part
       if shard ~= self.number then self.counters.bytes = self.counters.bytes + #part end
@@ -380,7 +390,7 @@ local function apply_ends(self, parts)
     if not (given.stays or given.kept) then core:leave(given.id) end
   end
   for _, leave in ipairs(self.leaves) do core:leave(leave.id) end
-  if not self.blank and self.closed ~= self.ready then -- otherwise there are no ghosts yet
+  if not recovery.has_no_ghosts(self) and self.closed ~= self.ready then
     apply_rows(self, parts, FAR)
     apply_rows(self, parts, GONE)
   end
@@ -500,25 +510,16 @@ local function apply_nodes(self, parts)
   take_nodes(self, parts, true)
 end
 
-function Shard:read_parts(list)
-  local parts = {}
-  for i, bytes in ipairs(list) do
-    local part, reason = epoch.read(bytes, self.dimensions)
-    if not part then error(("aoi: a part of epoch %d is malformed: %s"):format(self.closed, reason), 0) end
-    parts[i] = part
-  end
-  return parts
-end
-
 --- Applies the closed epoch. list: the parts that shards have made for this one; unsure, begins_empty, partial:
 -- see recovery.begin. Returns the messages for clients, as outlet.drain has them, and the number of events. An error in
 -- here leaves the shard inconsistent: its service ends, and it gets a successor.
 function Shard:apply(number, list, unsure, begins_empty, partial)
   assert(number == self.closed and number == self.applied + 1, "an epoch out of turn")
   local started = self.clock()
-  recovery.begin(self, unsure, begins_empty, partial)
-  local parts = self:read_parts(list)
-  if self.blank and number ~= self.full then parts = recovery.sift(self, parts) end
+  local parts = {}
+  for i, bytes in ipairs(list) do parts[i] = epoch.read(bytes) end
+  recovery.begin(self, parts, unsure, begins_empty, partial)
+  if self.state == "blank" then parts = recovery.sift(self, parts) end
   apply_ends(self, parts)
   epoch.each_row(parts, epoch.TRAIT, traits.find_known, self)
   apply_moves(self, parts)
@@ -544,7 +545,7 @@ function Shard:apply(number, list, unsure, begins_empty, partial)
   self.applied = number
   self:begin()
   snapshot.answer(self)
-  if self.blank then self.blank = number ~= self.full end
+  if self.state == "filling" then self.state = "whole" end
   epoch.each_row(parts, epoch.HOME, directory.on_home, self)
   epoch.each_row(parts, epoch.WANT, distant.on_want, self)
   epoch.each_row(parts, epoch.LOST, recovery.end_own, self)
@@ -566,7 +567,7 @@ function Shard:info()
   local info = {}
   for name, value in pairs(self.counters) do info[name] = value end
   info.reals, info.ghosts, info.rows, info.nears, info.fars = self.router:counts()
-  info.epoch, info.term, info.waits = self.applied, self.term, self.waits or nil
+  info.epoch, info.term, info.waits = self.applied, self.term, self.state ~= "whole" or nil
   info.world, info.shard, info.requests_waiting = self.name, self.number, #self.queue
   local seconds = info.read_seconds + info.close_seconds + info.apply_seconds + info.drain_seconds
   info.mean_seconds = seconds / math.max(1, self.applied - math.max(0, self.ready - 1))

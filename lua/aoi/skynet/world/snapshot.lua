@@ -1,14 +1,15 @@
 -- Snapshots: a world as bytes, all shards at the end of one epoch, and a world from these bytes.
 --
---   bytes of a shard   "AOIW", u8 version, u8 dimensions, u16 shard, u16 shards, u32 epoch, u32 CRC-32 of the rest: a
---                      part (epoch.lua) with a HAND row for each owned entity; no client views: their connections end
+--   bytes of a shard   "AOIW", u8 version, u8 dimensions, u16 shard, u16 shards, u32 epoch, u32 CRC-32 of the rest, as
+--                      plain.lua writes it: entities, a list of HAND rows (epoch.lua) without client views, as their
+--                      connections end; of shard 1 also walls, a state of wall_list.lua
 --   world:snapshot     asks all shards for one epoch (questions.lua); each one answers at its end, before it runs other
 --                      requests; while entities are lost it waits
 --   option restore     the client that opens the world becomes the one that has entered everything, and restores it as
 --                      after the death of all shards (restore.lua): all of it enters in one epoch
 
 local building = require "aoi.skynet.world.building"
-local epoch = require "aoi.skynet.world.epoch"
+local plain = require "aoi.skynet.plain"
 local sorted_keys = require "aoi.sorted_keys"
 local tiles = require "aoi.skynet.world.tiles"
 local traits = require "aoi.skynet.world.traits"
@@ -30,7 +31,7 @@ function snapshot.nodes(shard, id, ent)
       seen, width, states = shard.router:seen(id, rec.number)
       numbers[#numbers + 1] = rec.number
     end
-    list[#list + 1] = { node = node, client = rec.client, handle = rec.handle, added = rec.added,
+    list[#list + 1] = { node = node, client = rec.client, handle = rec.handle, added = rec.added or false,
                         positions = rec.positions, area = rec.area, seen = seen, width = width,
                         by = rec.by ~= rec.client and rec.by or nil, overrides = rec.overrides, sight = rec.sight,
                         linger = rec.linger, states = states ~= "" and states or nil }
@@ -39,23 +40,20 @@ function snapshot.nodes(shard, id, ent)
 end
 
 local function write(shard)
-  local rows, dimensions = {}, shard.dimensions
+  local all = { entities = {}, walls = shard.sight and shard.number == 1 and shard.walls or nil }
   for i, id in ipairs((sorted_keys(shard.ents))) do
     local ent, x, y, z = shard.ents[id], shard.core:position(id)
-    rows[i] = epoch.hand({ id = id, life = ent.life, kind = shard.core:kind(id), client = ent.client,
-                           movers = { 0, 0, 0, 0 }, x = x, y = y, z = z, nodes = snapshot.nodes(shard, id, ent),
-                           traits = shard.traits[id] }, dimensions)
+    all.entities[i] = { id = id, life = ent.life, kind = shard.core:kind(id), client = ent.client, x = x, y = y, z = z,
+                        nodes = snapshot.nodes(shard, id, ent), traits = shard.traits[id] }
   end
-  local lists = { [epoch.HAND] = rows }
-  if shard.sight and shard.number == 1 then lists[epoch.WALLS] = { epoch.walls(shard.walls) } end -- as all have
-  local part = epoch.part(nil, lists, dimensions)
-  return string.pack(HEAD, "AOIW", VERSION, dimensions, shard.number, shard.plan.shards, shard.applied,
-    world.crc32(part)) .. part
+  local bytes = plain.write(all)
+  return string.pack(HEAD, "AOIW", VERSION, shard.dimensions, shard.number, shard.plan.shards, shard.applied,
+    world.crc32(bytes)) .. bytes
 end
 
 --- Called at the end of an epoch, before anything is accepted for the next one: answers requests for a snapshot.
 function snapshot.answer(shard)
-  if shard.waits or shard.retired then return end
+  if shard.state ~= "whole" or shard.retired then return end
   local left, bytes = {}, nil
   for _, r in ipairs(shard.queue) do
     if r[1] == snapshot.REQUEST and r.after <= shard.applied then
@@ -84,9 +82,8 @@ local function read(bytes, shard, dimensions)
   if world.crc32(bytes) ~= sum then fail("shard %d: the bytes are damaged", shard) end
   if number ~= shard then fail("shard %d: these are the bytes of shard %d", shard, number) end
   if dims ~= dimensions then fail("shard %d: it has %d dimensions, this world %d", shard, dims, dimensions) end
-  local part, reason = epoch.read(bytes, dims)
-  if not part then fail("shard %d: %s", shard, reason) end
-  return part[epoch.HAND] or {}, shards, at, (part[epoch.WALLS] or {})[1]
+  local all = plain.read(bytes)
+  return all.entities, shards, at, all.walls
 end
 
 -- Returns a function that raises where the world `given` does not allow the traits or nodes of an entity.

@@ -68,7 +68,7 @@ function taking.keep_all(self, move_again)
     if barred then
       local ok, lost, by_now = self:ask_owner("keep", id, life, barred)
       if ok and lost then
-        self.client:receive(wire.taken(self.number, id, life, lost))
+        self.client:receive(wire.say(wire.TAKEN, self.number, { id, life, lost }))
       elseif ok and self.barred[id] == barred then
         self.barred[id] = by_now
         move_again(self, self.outbox:where(id), { id })

@@ -1,10 +1,11 @@
--- Overrides of nodes and pins of client views in a shard. They name a target by id and life, end with that life, and
--- hold wherever the target is. The core and aoi.sync have them only while they have the target, so they are made again
--- when it enters the core. distant.lua brings targets here that are shown or pinned, and far away.
+-- Overrides of nodes, and pins and priorities of client views in a shard. They name a target by id and life, end with
+-- that life, and hold wherever the target is. The core and aoi.sync have them only while they have the target, so they
+-- are made again when it enters the core. distant.lua brings targets here that are shown or pinned, and far away.
 --
 --   rec.overrides[target]   { how, life }; how: nil: it is taken back in the coming epoch
 --   view.pins[target]       life; false: unpinned, while the view waits with a picture in which the target is pinned
---   shard.targets[target]   { holders = set of such records and views, life = that in the core at the last apply }
+--   view.ranks              { id =, priorities = { [target] = { p, life } } }: a holder, too; id: of the view
+--   shard.targets[target]   { holders = set of such holders, life = that in the core at the last apply }
 --   shard.overriding        records that have arrived with overrides, or with overrides that have changed
 --   shard.asking[target]    distant.put_rows looks at the target when the coming epoch is closed
 --
@@ -31,8 +32,8 @@ end
 
 local NONE = {}
 
--- Overrides of a record, or pins of a view.
-local function all_of(holder) return (holder.node and holder.overrides or holder.pins) or NONE end
+-- Overrides of a record, pins of a view, or priorities of its ranks.
+local function all_of(holder) return (holder.node and holder.overrides or holder.priorities or holder.pins) or NONE end
 
 local function drop(shard, holder, target)
   local all = all_of(holder)
@@ -75,13 +76,23 @@ local function make_pin(shard, view, target)
   if not pinned or has_ended then drop(shard, view, target) end
 end
 
-local function make(shard, holder, target)
-  if holder.node then make_override(shard, holder, target) else make_pin(shard, holder, target) end
+local function make_rank(shard, ranks, target)
+  local o, view = ranks.priorities[target], shard.views[ranks.id]
+  if not (view and view.made) then return end
+  local life, has_ended = life_here(shard, target, o.life)
+  if life then shard.sync:set_priority(target, o.p, ranks.id) end
+  if has_ended then drop(shard, ranks, target) end
 end
 
---- Makes all overrides or pins of the node or view, as far as their targets are in the core.
+local function make(shard, holder, target)
+  local f = holder.node and make_override or holder.priorities and make_rank or make_pin
+  f(shard, holder, target)
+end
+
+--- Makes all that the node or view has with targets, as far as these are in the core.
 function targets.make(shard, holder)
   for _, target in ipairs((sorted_keys(all_of(holder)))) do make(shard, holder, target) end
+  if holder.ranks then targets.make(shard, holder.ranks) end
 end
 
 --- Sets an override from the coming epoch on; how: nil: takes it back.
@@ -110,15 +121,30 @@ function targets.unpin(shard, view, target)
   view.pins[target] = false
 end
 
+--- Sets the priority of the target for that view alone; p: nil: it is what it is for all.
+function targets.rank(shard, view, target, p, life)
+  local ranks = view.ranks or { id = view.id, priorities = {} }
+  view.ranks = ranks
+  if p then
+    ranks.priorities[target] = { p = p, life = life }
+    hold(shard, ranks, target)
+    return make_rank(shard, ranks, target)
+  end
+  if view.made and life_here(shard, target, life) then shard.sync:set_priority(target, nil, view.id) end
+  if ranks.priorities[target] then drop(shard, ranks, target) end
+end
+
 --- The node or view has arrived in this shard.
 function targets.adopt(shard, holder)
   for target in pairs(all_of(holder)) do hold(shard, holder, target) end
+  if holder.ranks then targets.adopt(shard, holder.ranks) end
   if holder.node and holder.overrides then shard.overriding[#shard.overriding + 1] = holder end
 end
 
 --- The node or view leaves this shard; its overrides or pins stay in its table.
 function targets.forget(shard, holder)
   for target in pairs(all_of(holder)) do release(shard, holder, target) end
+  if holder.ranks then targets.forget(shard, holder.ranks) end
 end
 
 --- The target has left or entered the core. It may do both in one epoch with one life, which `apply` could not detect.

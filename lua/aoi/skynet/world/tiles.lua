@@ -137,14 +137,6 @@ function tiles.difference(a, b)
   return "shards"
 end
 
-local function select_tiles(plan, f)
-  local rows = {}
-  for i = 0, plan.columns * plan.rows - 1 do
-    if f(i % plan.columns, i // plan.columns, i) then rows[#rows + 1] = i end
-  end
-  return rows
-end
-
 --- The tiles, by number, that the rectangle touches.
 function tiles.within(plan, x0, y0, x1, y1)
   local function cut(v, first, count)
@@ -152,27 +144,11 @@ function tiles.within(plan, x0, y0, x1, y1)
   end
   local left, right = cut(x0, plan.column, plan.columns), cut(x1, plan.column, plan.columns)
   local low, high = cut(y0, plan.row, plan.rows), cut(y1, plan.row, plan.rows)
-  return select_tiles(plan, function(c, r) return c >= left and c <= right and r >= low and r <= high end)
-end
-
---- The tiles of a shard; owners: from map:owners.
-function tiles.of(plan, owners, shard)
-  return select_tiles(plan, function(_, _, i) return string.unpack("<I2", owners, 2 * i + 1) == shard end)
-end
-
---- Half of a list of tiles: those on one side of a line across the longer axis.
-function tiles.half(plan, list)
-  local function column(i) return i % plan.columns end
-  local function row(i) return i // plan.columns end
-  local least, most = { math.huge, math.huge }, { -1, -1 }
-  for _, i in ipairs(list) do
-    for axis, at in ipairs { column(i), row(i) } do
-      least[axis], most[axis] = math.min(least[axis], at), math.max(most[axis], at)
-    end
+  local list = {}
+  for r = low, high do
+    for c = left, right do list[#list + 1] = r * plan.columns + c end
   end
-  local at = most[1] - least[1] > most[2] - least[2] and column or row
-  table.sort(list, function(a, b) return at(a) < at(b) or at(a) == at(b) and a < b end)
-  return table.move(list, #list // 2 + 1, #list, 1, {})
+  return list
 end
 
 --- The map of a plan: the owner and the audience of each tile.

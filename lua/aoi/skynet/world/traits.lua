@@ -1,8 +1,8 @@
--- The traits of an entity: extent, layers, and, for client views, priority and fields. They hold in every shard that
--- has the entity: the owner sends its audience TRAIT rows (epoch.lua), all traits to a shard that is new in it, and in
--- each epoch the changes to all.
+-- The traits of an entity: extent, layers, and, for client views, priority, team and fields. They hold in every shard
+-- that has the entity: the owner sends its audience TRAIT rows (epoch.lua), all traits to a shard that is new in it,
+-- and in each epoch the changes to all.
 --
---   shard.traits[id]          of owned entities, at the end of the last epoch: extent, layers, priority, fields =
+--   shard.traits[id]          of owned entities, at the end of the last epoch: extent, layers, priority, team, fields =
 --                             { [name] = value }, put = { [name] = the epoch in which the field got that value }
 --   shard.trait_changes[id]   the same for the coming epoch; touch: state outside the library has changed
 --
@@ -10,13 +10,21 @@
 --
 -- Whole traits are set before the client views that arrive begin, changes behind that, so that these views send them.
 
+local argument = require "aoi.skynet.argument"
 local epoch = require "aoi.skynet.world.epoch"
+local log = require "aoi.skynet.world.log"
 local methods = require "aoi.skynet.methods"
 local views = require "aoi.skynet.views"
 
 local traits = {}
 
 local SCRATCH = 1 -- the entity of the scratch space (views.lua) on which values are tried
+local ENTERS = 3  -- one that enters there to be tried
+
+local function fail_extent(shard, n, name, value)
+  local text = "bad argument #%d to '%s' (%g is more than the world's option 'extent', %g)"
+  error(text:format(n, name, value, shard.plan.extent), 0)
+end
 
 -- Checks a value in the scratch space or its synchroniser, raises their errors, and returns the value as they have it.
 local function normal(shard, name, ...)
@@ -24,23 +32,53 @@ local function normal(shard, name, ...)
   if name == "extent" or name == "layers" then
     methods.answered(methods.invoke(space, "set_" .. name, SCRATCH, ...))
     local value = space[name](space, SCRATCH)
-    if name == "extent" and value > shard.plan.extent then
-      error(("bad argument #2 to 'set_extent' (%g is more than the world's option 'extent', %g)"):format(value,
-        shard.plan.extent), 0)
-    end
+    if name == "extent" and value > shard.plan.extent then fail_extent(shard, 2, "set_extent", value) end
     return value
   elseif name == "fields" then
     methods.answered(methods.invoke(sync, "put", SCRATCH, ...))
     return sync:get(SCRATCH, (...))
   end
-  methods.answered(methods.invoke(sync, "set_priority", SCRATCH, ...))
-  return (...)
+  methods.answered(methods.invoke(sync, "set_" .. name, SCRATCH, ...))
+  return (...) == nil and 0 or math.tointeger((...)) or (...)
 end
 
 local function value_of(all, name, field)
   local value = all and all[name]
   if field and value then return value[field] end
   return value
+end
+
+local function traits_of(shard, space, sync, fields)
+  local all, extent, layers = {}, space:extent(ENTERS), space:layers(ENTERS)
+  if extent ~= 0 then all.extent = extent end
+  if layers ~= 1 then all.layers = layers end
+  for field in pairs(fields or {}) do
+    local value = sync:get(ENTERS, field)
+    if value ~= views.blank(shard, field) then
+      all.fields = all.fields or {}
+      all.fields[field] = value
+    end
+  end
+  return next(all) and all
+end
+
+--- kind: of an entity that enters, bits or a table as of Space:enter. name: "enter" or "enter_many", whose errors are
+-- raised. Returns the bits, and the traits or nil.
+function traits.of_kind(shard, name, kind)
+  if type(kind) ~= "table" then return kind end
+  local space, sync = views.scratch(shard)
+  local row = { ENTERS, 0, 0, shard.dimensions == 3 and 0 or nil }
+  local many = name == "enter_many"
+  if many then
+    methods.answered(methods.invoke(space, "enter_many", row, 1, kind))
+  else
+    row[#row + 1] = kind
+    methods.answered(methods.invoke(space, "enter", table.unpack(row)))
+  end
+  local bits, extent, all = space:kind(ENTERS), space:extent(ENTERS), traits_of(shard, space, sync, kind.fields)
+  space:leave(ENTERS)
+  if extent > shard.plan.extent then fail_extent(shard, many and 3 or #row, name, extent) end
+  return bits, all
 end
 
 -- Of an entity that was handed over to a blank shard (recovery.lua) and waits there, `put` has the epochs of the fields
@@ -51,8 +89,8 @@ local function note_shown(change, field)
   change.shown[field], change.put[field] = change.fields[field], nil
 end
 
---- From the coming epoch on. Arguments: a value of extent, layers or priority; a name and a value of fields. A field
--- that has this value already does not change, as client views of other shards would be sent it again.
+--- From the coming epoch on. Arguments: a value of extent, layers, priority or team; a name and a value of fields. A
+-- field that has this value already does not change, as client views of other shards would be sent it again.
 function traits.set(shard, id, name, ...)
   local value, change = normal(shard, name, ...), shard.trait_changes[id] or {}
   if name == "fields" then
@@ -67,6 +105,15 @@ function traits.set(shard, id, name, ...)
     change[name] = value
   end
   shard.trait_changes[id] = next(change) and change
+end
+
+--- An entity enters with these traits.
+function traits.begin(shard, id, all)
+  shard.trait_changes[id] = argument.copy(all)
+  for name, value in pairs(shard.log and all or {}) do
+    for field, one in pairs(name == "fields" and value or {}) do log.request(shard, "put", id, field, one) end
+    if name ~= "fields" then log.request(shard, "set_" .. name, id, value) end
+  end
 end
 
 function traits.touch(shard, id)
@@ -113,14 +160,17 @@ function traits.put_rows(shard, put, newcomers)
   local list, n = shard.router:wholes()
   for i = 1, 2 * n, 2 do
     local id, to = list[i], list[i + 1]
-    if shard.traits[id] then put(to, epoch.trait(id, shard.router:life(id), true, shard.traits[id])) end
+    local all = shard.traits[id]
+    if all then put(to, { id = id, life = shard.router:life(id), whole = true, traits = all }) end
   end
   for id, change in pairs(shard.trait_changes) do
     local hand, ent = newcomers[id], shard.ents[id]
     if hand or not (ent and ent.restored) then
       local life = hand and hand.life or shard.router:life(id)
       local audience = hand and shard.map:audience(hand.x, hand.y) or shard.router:audience(id)
-      for _, to in ipairs(life and audience or {}) do put(to, epoch.trait(id, life, false, change)) end
+      for _, to in ipairs(life and audience or {}) do
+        put(to, { id = id, life = life, whole = false, traits = change })
+      end
       shard.trait_changes[id] = nil
     end
   end
@@ -138,6 +188,7 @@ end
 -- perhaps as a ghost that came with a hand-over (distant.lua): values that differ are news for the views here, too.
 local function set_for_views(shard, id, one, is_known)
   if one.priority then views.sync(shard):set_priority(id, one.priority) end
+  if one.team then views.sync(shard):set_team(id, one.team) end
   for name, value in pairs(one.shown or {}) do views.sync(shard):put(id, name, value, 1) end
   for name, value in pairs(one.fields or {}) do
     local sync, epoch_of = views.sync(shard), one.put and one.put[name]
@@ -181,6 +232,7 @@ local function reset(shard, id, kept)
   set_in_space(shard, id, { extent = not kept.extent and 0, layers = not kept.layers and 1 })
   if not shard.sync then return end
   if not kept.priority then shard.sync:set_priority(id, 1) end
+  if not kept.team then shard.sync:set_team(id, 0) end
   for _, field in ipairs(shard.fields or {}) do
     local name = field[1]
     if not (kept.fields and kept.fields[name]) then shard.sync:put(id, name, views.blank(shard, name)) end

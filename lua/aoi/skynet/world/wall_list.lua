@@ -109,7 +109,7 @@ function wall_list.adopt(shard, rec)
   rec.seen, rec.states = nil, nil
 end
 
--- In a snapshot and a message ---------------------------------------------------------------------------------------
+-- In a request of a client --------------------------------------------------------------------------------------------
 
 local function is_wall(wall, dimensions)
   local width = dimensions == 3 and 6 or 4
@@ -121,8 +121,8 @@ local function is_wall(wall, dimensions)
   return width == 4 or wall[5] <= wall[6]
 end
 
---- Whether the value, which may be anything, is a state, but for `done`.
-function wall_list.are_good(state, dimensions)
+-- Whether the value, which may be anything, is a state, but for `done`.
+local function is_state(state, dimensions)
   if type(state) ~= "table" or math.type(state.last) ~= "integer" or type(state.list) ~= "table" then return false end
   for id, wall in pairs(state.list) do
     if math.type(id) ~= "integer" or id < 1 or id > state.last then return false end
@@ -134,26 +134,11 @@ end
 --- Whether a client may propose that, which may be anything. dimensions: nil: the world has no walls.
 function wall_list.is_proposal(dimensions, verb, value)
   if not dimensions then return false end
-  if verb == "all" then return wall_list.are_good(value, dimensions) end
+  if verb == "all" then return is_state(value, dimensions) end
   if verb ~= "add" then return VERBS[verb] ~= nil and math.type(value) == "integer" end
   if type(value) ~= "table" then return false end
   for _, wall in ipairs(value) do
     if not is_wall(wall, dimensions) then return false end
-  end
-  return true
-end
-
-local PLAIN = 2 | 4 | 64 -- flags of a state (src/sight/sight.h): the area saw it, the node saw it, the line was clear
-
---- Whether the value, which may be anything, is what the router's `seen` returns as states (src/sight/recall.c).
-function wall_list.are_states(bytes)
-  if type(bytes) ~= "string" or #bytes % 16 ~= 0 then return false end
-  for at = 9, #bytes, 16 do
-    local state = string.unpack("<i8", bytes, at)
-    local flags, age = state & 0xff, state >> 8
-    local seen, clear = flags & 4 ~= 0, flags & 64 ~= 0
-    if flags & ~PLAIN ~= 0 or flags & 6 == 0 or clear and not seen then return false end
-    if age < 0 or age > 0xffffffff or age > 0 and (clear or not seen) then return false end
   end
   return true
 end

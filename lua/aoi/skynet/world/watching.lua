@@ -32,7 +32,7 @@ end
 -- Keeps a client view that the owner has made.
 local function keep_view(self, id, life, area, options, to, fd, handle)
   self.views[id] = { area = area, options = options, client = to, fd = fd, life = life, since = self.answered_at + 1,
-                     pins = {}, handle = handle }
+                     pins = {}, priorities = {}, handle = handle }
 end
 
 local function new_handle(self)
@@ -61,6 +61,9 @@ end
 local function prepare(self, id, node, area, handlers, options)
   id, node = methods.checked("add_node", id, node)
   local o, record, to, handle = options or {}, nil, nil, nil
+  if o.crosses then
+    argument.fail(4, "add_node", 0, "handler 'cross': no shard sees all of a way, so that maps alone tell crossings")
+  end
   if o.to then to, handle = client_at(self, o.to, 5, "add_node") end
   if to and to ~= self.number then record = { watcher = id, node = node, handle = handle, to = to } end
   record = record or new_record(self, id, node, handlers)
@@ -191,8 +194,21 @@ function requests.overrides(self, id, node)
   return true, alive, n
 end
 
-for _, name in ipairs { "set_extent", "set_layers", "set_priority", "put" } do
+-- set_priority for one client: of its view, whose owner has it.
+function requests.rank(self, target, p, client)
+  client = argument.integer(client, 3, "set_priority", 0)
+  local life = life_of(self, target)
+  if not life then argument.fail(1, "set_priority", 0, "no entity %d", target) end
+  local ok, reason = self:ask_owner("rank", client, target, p == nil and false or p, life)
+  if not ok then return false, (reason:gsub("#1 to 'rank'", "#3 to 'set_priority'", 1)) end
+  if self.views[client] then self.views[client].priorities[target] = p and { p = p, life = life } end
+  return true
+end
+
+for _, name in ipairs { "set_extent", "set_layers", "set_priority", "set_team", "put" } do
   requests[name] = function(self, id, ...)
+    if name == "set_priority" and select(2, ...) ~= nil then return requests.rank(self, id, ...) end
+    if name == "set_team" and select("#", ...) > 0 and (...) == nil then return requests.set_team(self, id, 0) end
     local ok, all = self:ask_owner(name, id, ...)
     if not ok then return false, all end
     if self.outbox:owns(id) then self.traits[id] = all end
@@ -266,12 +282,13 @@ local function end_life(self, id, epoch)
   forget_lent(self, id)
 end
 
---- Nodes and views have ended that this client has added. list, n, quiet: of wire.read_lost_views.
-local function lose_views(self, list, n, quiet)
-  for i = 1, 2 * n, 2 do
+--- Nodes and views have ended that this client has added: pairs of an entity and a node, false: the client view, or, if
+-- quiet, a handle.
+local function lose_views(self, list)
+  for i = 1, #list, 2 do
     local id, what = list[i], list[i + 1]
     local view = self.views[id]
-    if quiet then
+    if list.quiet then
       for _, record in pairs(self.mine[id] or {}) do
         if record.handle == what then record.ends = record.ends or 0 end
         if record.handle == what and record.to then self:disown_record(record) end
