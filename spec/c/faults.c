@@ -154,6 +154,7 @@ static void scene(const setup *u, verb last, int shape, bool counted) {
     if (last == SET_FACING) c->area.facing = -0.78; /* towards them */
     if (last == OVERRIDE) c->bits = AOI_HIDE, c->rows[0].id = 1;
     if (last == MOVE) c->rows[0].pos[0] = 1000;
+    if (last == ATTACH) c->rows[0].id = 1, c->rows[1].pos[0] = 1000; /* a carrier, and an offset from it */
     if (last == ADD_NODE_MANY) c->node_id = 9;
     if (last == ROW_BUFFER) c->n = CROWD;
     refuse_all(u, calls, n - 1, n);

@@ -297,7 +297,8 @@ static void find_traces(aoi_history *h, uint32_t tick, const double *at, double 
     for (uint32_t i = 0; i < r->hit_count; i++) {
         const uint32_t e = r->hits[i], ahead = r->hits[i + SLOTS_AHEAD < r->hit_count ? i + SLOTS_AHEAD : i];
         const uint32_t t = e < h->trace_of_cap ? h->trace_of[e] : AOI_NONE;
-        if (ahead < h->trace_of_cap) AOI_PREFETCH(h->trace_of + ahead); /* who entered since the tick may have no place */
+        if (ahead < h->trace_of_cap)
+            AOI_PREFETCH(h->trace_of + ahead); /* who entered since the tick may have no place */
         if (t != AOI_NONE && h->traces[t].jumped <= tick) r->hits[count++] = t;
     }
     r->hit_count = count;
