@@ -15,7 +15,7 @@ VARIANT_LDFLAGS_coverage := --coverage
 VARIANT_CFLAGS_m32       := -m32 -D_FILE_OFFSET_BITS=64 -msse2 -mfpmath=sse -idirafter /usr/include/x86_64-linux-gnu
 VARIANT_LDFLAGS_m32      := -m32
 RUN_m32                  := sh scripts/m32.sh
-VARIANT_CFLAGS_fuzz      := $(SANITIZE) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-coverage=trace-cmp
+VARIANT_CFLAGS_fuzz      := -O1 $(SANITIZE) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-coverage=trace-cmp
 # Other platforms: their compiler, and what runs their programs here.
 CC_aarch64               := aarch64-linux-gnu-gcc
 RUN_aarch64              := qemu-aarch64 -L /usr/aarch64-linux-gnu
