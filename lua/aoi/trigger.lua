@@ -427,14 +427,11 @@ Trigger.__index = Trigger
 function Trigger:remove()
   checks.self(self, Trigger, "remove", "trigger:remove()")
   if self.dead then return end
-  local was_alive = alive(self)
-  kill(self)
-  if not was_alive then return end
-  if self.is_region then
-    self.set.space:leave(self.id)
-  else
-    self.set.space:remove_node(self.id, self.node)
+  if alive(self) then -- if that is refused memory, it can be done again
+    local space = self.set.space
+    if self.is_region then space:leave(self.id) else space:remove_node(self.id, self.node) end
   end
+  kill(self)
 end
 
 --- Whether the trigger and the entity that carries it are still in the space.

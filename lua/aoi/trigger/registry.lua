@@ -36,6 +36,8 @@ local function alive(t)
   return not t.dead and registry.alive_at(t.set, t.slot, t.id)
 end
 
+local empty = {} -- killing needs no memory
+
 --- Removes a trigger from the registry, with its visits and timers. The caller removes the node.
 local function kill(t)
   if t.dead then return end
@@ -51,7 +53,7 @@ local function kill(t)
   family[t.name] = nil
   if next(family) == nil then set.families[t.id] = nil end
   if t.visits then visits.free_all(t) end
-  for _ in pairs(t.mutes or {}) do set.mutes = set.mutes - 1 end
+  for _ in pairs(t.mutes or empty) do set.mutes = set.mutes - 1 end
   t.mutes = nil
 end
 
